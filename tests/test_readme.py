@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.cli._demo import write_projects
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_example_runs_as_printed() -> None:
+def test_the_example_runs_as_printed(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     lines = [line for line in code.splitlines() if line.strip()]
     assert len(lines) == 15
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert write_projects(tmp_path / "tries", as_json=False) == 0
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("pass verified\n")
     assert "+        return self.start < other.end and other.start < self.end" in ran.stdout

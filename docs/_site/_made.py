@@ -64,7 +64,10 @@ def _commands() -> dict[str, str]:
 def _command(command: Any, context: Any, name: str) -> str:
     text = get_docs_for_click(obj=command, ctx=context, name=f"groundwire {name}", call_prefix="")
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in text.replace("\b\nExamples:\n", "Examples:\n\n").splitlines():
+        if line.startswith("  groundwire "):
+            lines.append(f"  {line}")  # an example, as code
+            continue
         # help texts are plain: what looks like a tag or a rule of Markdown is no such thing
         fenced = line.startswith(("```", "$ ", "# ", "## ", "### ", "* `"))
         lines.append(line if fenced else re.sub(r"<(?=[a-zA-Z/])", "&lt;", line))

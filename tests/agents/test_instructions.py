@@ -133,6 +133,34 @@ def test_a_text_is_taken_as_it_is_but_for_what_models_put_around_it(reply: str, 
     assert read_text(reply, "a.md") == (WholeFile("a.md", text),)
 
 
+FRAMED = "```sql\nSELECT 1;\n```"
+
+
+@pytest.mark.parametrize(
+    ("reply", "path", "text"),
+    [
+        (f"Sure! Here is the query:\n\n{FRAMED}\n\nLet me know if you need more.", "answer.txt", "SELECT 1;\n"),
+        (
+            f"You can use a constant. Then it is easy.\n\n{FRAMED}\n\nIt gives 1.\n\nThat is **all**.",
+            "q.sql",
+            "SELECT 1;\n",
+        ),
+        (f"{FRAMED}\n\nIt gives 1.", "q.sql", "SELECT 1;\n"),
+        ("```sql\nSELECT 1;\n", "q.sql", "SELECT 1;\n"),
+        (f"One way:\n{FRAMED}\nAnother:\n{FRAMED}", "q.sql", f"One way:\n{FRAMED}\nAnother:\n{FRAMED}\n"),
+        (
+            f"A query is a question.\n\n{FRAMED}\n\nIt gives 1.",
+            "answer.txt",
+            f"A query is a question.\n\n{FRAMED}\n\nIt gives 1.\n",
+        ),
+    ],
+)
+def test_of_a_program_or_data_the_one_fence_is_taken_and_of_prose_only_what_was_announced(
+    reply: str, path: str, text: str
+) -> None:
+    assert read_text(reply, path) == (WholeFile(path, text),)
+
+
 @pytest.mark.parametrize("reply", ["", " \n ", "```\n```", "FILE: a.md\n"])
 def test_an_empty_text_is_sent_back(reply: str) -> None:
     with pytest.raises(CandidateError, match="empty"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from cli import groundwire
 
@@ -18,6 +20,16 @@ def test_what_the_check_brought_is_said_with_its_interval_or_why_it_has_none() -
     assert gain_line(4, 9) == "what the check brought: +44 points (95 % interval +19 to +73)"
     assert gain_line(0, 9) == "what the check brought: +0 points (95 % interval +0 to +30): nothing, this time"
     assert gain_line(0, 0) == "what the check brought can't be said: no function was finished"
+
+
+def test_its_projects_are_written_into_a_new_folder_to_try_commands_on(tmp_path: Path) -> None:
+    ran = groundwire("demo", "--projects", tmp_path / "tries", "--json")
+    assert (ran.code, ran.data["projects"][0], len(ran.data["projects"])) == (0, "1_booking", 6)
+    assert (tmp_path / "tries" / "1_booking" / "task.toml").is_file()
+    again = groundwire("demo", "--projects", tmp_path / "tries")
+    assert again.code == 2 and "can't be made: File exists" in again.err
+    taken = groundwire("demo", "--projects", tmp_path / "others")
+    assert f"next:  groundwire repair {tmp_path / 'others' / '1_booking'}" in taken.out
 
 
 @pytest.mark.slow

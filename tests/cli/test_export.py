@@ -16,6 +16,7 @@ import pytest
 from cli import groundwire
 from guessing import Check
 from recorded_runs import Certain, ledger_at, question, repairing, run, saying
+from reported import guessed
 from typer.testing import CliRunner
 
 from groundwire import FeedbackGraph, Origin, Task
@@ -25,6 +26,7 @@ from groundwire.cli.commands._app import app
 from groundwire.core._errors import ConfigError, SealError, StorageError
 from groundwire.core._models import Completion, Request
 from groundwire.core._records import RunRecord
+from groundwire.memory import SqlStore
 from groundwire.training import Row, forms
 from groundwire.training._catalogue import form, form_names
 from groundwire.training._schema import Provenance
@@ -191,6 +193,19 @@ def test_files_that_cannot_be_written_and_parquet_without_pyarrow(
             {"db": f"sqlite:///{tmp_path / 'ledger.db'}"},
         )
     assert not list(tmp_path.glob("*rows*"))
+
+
+def test_a_run_that_no_model_wrote_says_why_it_has_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path}/ledger.db"
+
+    async def made() -> str:
+        async with aclosing(SqlStore(url)) as store:
+            return await guessed(store, [("one", ["no", "right"])])
+
+    asked = ExportRequest(runs=[asyncio.run(made())], form="sft", out=tmp_path / "rows.jsonl")
+    assert run_export(asked, {"db": url}) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "nothing could be exported" in said and "Export a run that was made with --model" in said
 
 
 def test_schemas_and_the_list_of_formats() -> None:

@@ -65,6 +65,15 @@ def test_a_repair_reads_like_a_story() -> None:
     ]
 
 
+def test_a_file_that_can_t_be_imported_says_what_was_raised_and_not_where_pytest_stood() -> None:
+    told = '/venv/_pytest/python.py:528: in importtestmodule\n    mod = import_path(\nE     File "a.py", line 1\n'
+    case = CaseOutcome(id="t.py", result=CaseResult.ERROR, message=f"{told}E   SyntaxError: invalid syntax")
+    seen = Observation(verdict=Verdict.FAIL, origin=Origin.TESTS, evidence=Evidence(cases=(case,)))
+    broken = MINT.signal(seen, episode_id="e", trial=0, issuer="test", candidate_digest="c")
+    text = printed(broken, TrialRecord(episode_id="e", trial=1))
+    assert text == "baseline ✗ 0/1 tests   t.py: SyntaxError: invalid syntax\n"
+
+
 def test_a_wide_trial_shows_its_best() -> None:
     text = printed(TrialRecord(episode_id="e", trial=1), signal(1, False, False), signal(1, True, False))
     assert printed() == ""

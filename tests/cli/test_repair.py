@@ -70,6 +70,12 @@ def test_hidden_tests_are_never_seen_and_have_the_last_word(project: Path) -> No
     assert (ran.data["grounded"], ran.data["oracle"], ran.data["account"]["flaky"]) == (True, False, [])
 
 
+def test_quiet_prints_what_it_came_to_and_nothing_before(project: Path) -> None:
+    ran = groundwire("repair", project, "-q", "--test-strength", "off")
+    assert ran.code == 0 and ran.out.startswith("verified patch: ")
+    assert "trial 1" not in ran.out and "baseline" not in ran.out
+
+
 def test_a_passing_project_is_left_alone(project: Path) -> None:
     lay_out(project, {"shop/price.py": "def total(prices):\n    return sum(prices)\n"})
     ran = groundwire("repair", project, "--test", TEST)

@@ -13,7 +13,7 @@ import pytest
 from cli import groundwire
 from reported import guessed
 
-from groundwire.cli._show import show_run
+from groundwire.cli._show import SHORT_ID_CHARS, list_runs, show_run
 from groundwire.cli._verify import verify_target
 from groundwire.core._errors import ConfigError, RecordNotFound
 from groundwire.core._records import EpisodeRecord, RunRecord
@@ -118,6 +118,20 @@ def test_what_names_no_run_and_no_one_episode_is_refused(tmp_path: Path) -> None
             wanted("episode")
     with pytest.raises(ConfigError, match="A statement is about a whole run"):
         three.verify("episode-1", statement=tmp_path / "statement")
+
+
+def test_in_a_narrow_terminal_every_column_is_there_and_an_id_is_cut_to_what_is_enough(
+    three: Three, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert list_runs({"db": three.url}, as_json=False) == 0
+    head, line, *_ = capsys.readouterr().out.splitlines()
+    assert (
+        head.split() == ["run", "verdict", "project"]
+        and len(line) <= 60
+        and line.split()[0] == three.run[:SHORT_ID_CHARS]
+        and " pass" in line
+    )
 
 
 def test_without_runs_the_next_step_is_named(tmp_path: Path) -> None:

@@ -274,6 +274,10 @@ FORTY_TWO = [
     "Answer: We multiply six by seven, as the task says, so the answer is 42.",
     "ANSWER: \\boxed{42} = \\boxed{42.0}",
     "Answer: 6 a day\nAnswer: 7 days\n\nFinal Answer: 42",
+    "{'answer': 42}", '{answer: "42",}', '{"answer": "\\boxed{42}"}', '{"answer": "\\frac{84}{2}"}', '"answer": "42"',
+    "<Answer> 42 </Answer>", "<final_answer>42</final_answer>", "&lt;answer&gt;42&lt;/answer&gt;", "ANSWER: ~~41~~ 42",
+    "ANSWER: 42<|im_end|>", "ANSWER: 42</s>\n", "Respuesta: 42", "La respuesta final es 42.", "Réponse : 42",
+    "**Antwort:** 42", "Die Antwort ist 42.", "答案：42", "最终答案是 **42**。", "答え：42", "Ответ: 42",
     "It might be \\boxed{41}.\n\nANSWER: 42", "ANSWER: the answer alone\n\nANSWER: 42", "Answer: x = 42",
 ]  # fmt: skip
 
@@ -282,7 +286,7 @@ FORTY_TWO = [
 def test_a_stated_answer_is_found_bare_in_whatever_form(text: str) -> None:
     found = stated_answer(text)
     assert plain_answer(found.answer) == "42" and not found.problem
-    assert found.answer in ("42", "42.0", "x = 42"), "what is handed in has no markup"
+    assert found.answer in ("42", "42.0", "x = 42", "\\frac{84}{2}"), "what is handed in has no markup"
 
 
 @pytest.mark.parametrize(

@@ -48,3 +48,13 @@ def test_a_wrong_value_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_hosts_in_a_variable_are_apart_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDWIRE_ACTOR_HOST", "a.example:443, b.example:80")
     assert Settings.resolve({}).actor_host == ("a.example:443", "b.example:80")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("MAX_USDD", "MAX_USD"), ("TOTAL_TOKEN", "TOTAL_TOKENS")])
+def test_a_limit_under_a_wrong_name_is_refused_and_not_passed_over(
+    monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    monkeypatch.setenv(f"GROUNDWIRE_{name}", "1")
+    with pytest.raises(ConfigError, match=f"GROUNDWIRE_{name} is no setting") as caught:
+        Settings.resolve({})
+    assert f"Did you mean GROUNDWIRE_{meant}" in caught.value.do

@@ -71,6 +71,20 @@ async def test_schema_is_held() -> None:
         await backend.complete(ask(json_schema=schema))
 
 
+async def test_of_an_answer_to_a_schema_only_the_json_is_kept() -> None:
+    schema = {"type": "object", "required": ["word"], "properties": {"word": {"type": "string"}}}
+    dressed = [
+        'Sure!\n```json\n{"word": "a",}\n```\nDone.',
+        "{'word': 'b'}",
+        '{"word": "c"} or {"word": "d"}',
+        '{"word": "cut',
+    ]
+    dressed.append('By {"type": "object", "required": ["word"]} it is {"word": "e"}.')
+    answer = await ScriptedBackend(dressed).complete(ask(n=5, json_schema=schema))
+    kept = tuple(f'{{"word": "{word}"}}' for word in "abe")
+    assert answer.texts == kept, "two that differ are no answer, and nothing is completed"
+
+
 async def test_reads_a_file(tmp_path: Path) -> None:
     file = tmp_path / "my replies.jsonl"
     file.write_text('"one\u2028line"\n\n{"text": "two", "note": 1}\n', encoding="utf-8")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundwire.core._errors import ConfigError
+from groundwire.core._text import one_of
 
 if TYPE_CHECKING:
     from groundwire.benchmarks._base import Benchmark
@@ -67,5 +68,5 @@ def benchmark(name: str, *, repos: Path | None = None) -> Benchmark:
     if repos is not None:
         raise ConfigError(f"The benchmark {name} does not use --repos.", do="Leave it out.")
     if name not in BENCHMARKS:
-        raise ConfigError(f"There is no benchmark {name!r}.", do=f"Choose one of {', '.join((*BENCHMARKS, SWEBENCH))}.")
+        raise ConfigError(f"There is no benchmark {name!r}.", do=one_of(name, (*BENCHMARKS, SWEBENCH)))
     return BENCHMARKS[name]()

@@ -63,13 +63,17 @@ def settled(flags: Mapping[str, Any], *, project: Path | None = None) -> Setting
 def check_graph(name: str) -> None:
     """Raises ConfigError where no graph of the library is called so, and it is no `FILE.py:FUNCTION` of a file here."""
     from groundwire.core._errors import ConfigError
+    from groundwire.core._text import one_of
     from groundwire.graphs.library._catalogue import NAMES
 
     path, colon, _ = name.rpartition(":")
     if not colon:
         if name not in NAMES:
-            names = ", ".join(NAMES)
-            raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {names}, or name FILE.py:FUNCTION.")
+            if name.endswith(".py"):
+                raise ConfigError(
+                    f"{name} names no function.", do=f"Name the one that builds the graph: {name}:FUNCTION"
+                )
+            raise ConfigError(f"There is no graph {name!r}.", do=one_of(name, NAMES, also="FILE.py:FUNCTION"))
     elif not path.endswith(".py"):
         raise ConfigError(f"{path} is not a Python file.", do="Name the graph as FILE.py:FUNCTION.")
     elif not expand_user(path).is_file():

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -23,8 +24,10 @@ from groundwire.cli._live import LiveView
 from groundwire.cli._outcome import SAID, as_data
 from groundwire.cli._repair import build, open_store
 from groundwire.cli._run_state import end_of_run
-from groundwire.core._errors import GroundwireError, ModelError
+from groundwire.cli._text import print_line
+from groundwire.core._errors import ConfigError, GroundwireError, ModelError
 from groundwire.core._intervals import wilson
+from groundwire.core._paths import expand_user
 from groundwire.core._records import StopReason, Store
 from groundwire.core._settings import Settings
 from groundwire.core._tasks import Task
@@ -206,6 +209,31 @@ BUSY = 1.5
 # its parser was never written
 BEYOND_REACH = frozenset({"6_durations"})
 """Projects that the search actor must fail on, and say so."""
+
+
+def write_projects(folder: Path, *, as_json: bool) -> int:
+    """Writes the demo's projects into a folder of the reader's, and says what to try.
+
+    Args:
+        folder: is made.
+        as_json: print JSON.
+
+    Raises:
+        ConfigError: it is there already, or can't be made.
+    """
+    place = expand_user(folder)
+    try:
+        with as_file(files("groundwire") / "demo" / "projects") as projects:
+            shutil.copytree(projects, place, ignore=shutil.ignore_patterns("__pycache__"))
+    except OSError as error:
+        raise ConfigError(f"{folder} can't be made: {error.strerror or error}.", do="Name a new folder.") from error
+    names = sorted(path.name for path in place.iterdir() if path.is_dir())
+    if as_json:
+        print_line({"folder": str(place), "projects": names})
+    else:
+        print(f"{plural(len(names), 'project')} in {plain(str(folder))}: {', '.join(names)}")
+        print(f"next:  groundwire repair {shlex.quote(str(folder / names[0]))}")
+    return 0
 
 
 def run_demo(flags: Mapping[str, Any], *, as_json: bool) -> int:

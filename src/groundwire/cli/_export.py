@@ -367,6 +367,9 @@ def _tell(console: Console, asked: ExportRequest, report: ExportReport, filters:
         console.print(Text(f"written: {plain(str(asked.out), limit=400)}", style="dim"), soft_wrap=True)
     else:
         console.print(Text("nothing could be exported; no file was written", style="bold red"), soft_wrap=True)
+        if report.rejected["no_model_text"] == report.rejected.total() > 0:
+            why = "No model wrote any of it: the search actor and programs leave no text to train on."
+            console.print(Text(f"  {why} Export a run that was made with --model."), soft_wrap=True)
 
 
 def _warnings(asked: ExportRequest, report: ExportReport) -> Iterator[str]:

@@ -19,7 +19,7 @@ from groundwire.core._records import (
     ReflectionRecord,
     TrialRecord,
 )
-from groundwire.core._signals import CaseOutcome, Evidence, Origin, Signal, Verdict
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
 from groundwire.core._text import plain
 
 MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.NONE: ("?", "yellow")}
@@ -28,6 +28,8 @@ LINE_KEPT = 2000
 """Characters of what a model writes that are at hand, to show the end of them."""
 FRAME = re.compile(r"^\S+:\d+ in \S+: ")
 """The place that our runners put before an assertion; the case's name stands there already."""
+RAISED = "E   "
+"""What pytest puts before the lines of an exception."""
 SAYS_NOTHING = ("AssertionError", "assert False", "assert not True", "assert None")
 
 
@@ -54,6 +56,9 @@ def _said(case: CaseOutcome) -> str:
     lines = case.message.strip().splitlines()
     if not lines:
         return str(case.result)
+    raised = [line for line in lines if line.startswith(RAISED)]
+    if raised and case.result is CaseResult.ERROR:  # pytest's own account of a file that can't be imported
+        return raised[-1].removeprefix(RAISED).strip()
     said = lines[0].removeprefix("AssertionError: ")
     return FRAME.sub("", lines[-1].strip()) if said in SAYS_NOTHING else said
 

@@ -51,15 +51,18 @@ class Job:
     run_id: str | None = None
     episode_id: str | None = None
     more_time: bool = False
+    quiet: bool = False
 
 
-def run_repair(path: Path, settings: Settings, *, apply: bool, patch_file: Path | None, as_json: bool) -> int:
+def run_repair(
+    path: Path, settings: Settings, *, apply: bool, patch_file: Path | None, as_json: bool, quiet: bool = False
+) -> int:
     """Repairs one project.
 
     Returns:
         The exit code.
     """
-    return _blocking(Job(path.resolve(), settings, apply, patch_file, as_json))
+    return _blocking(Job(path.resolve(), settings, apply, patch_file, as_json, quiet=quiet))
 
 
 def resume_repair(prefix: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
@@ -172,14 +175,16 @@ async def _repair(job: Job, console: Console, view: LiveView) -> int:
 
             check_ready(settings, backend_of(settings))
         run_id = view.run_id = job.run_id or await app.start_run({"cli": _asked(job)})
+        quiet = job.as_json or job.quiet
+        if not quiet:
+            head = f"run {run_id}   {plain(task.id)}   {' '.join(task.command)}"
+            console.print(Text(head, style="dim"), soft_wrap=True)
         if not job.as_json:
-            console.print(Text(f"run {run_id}   {task.id}   {' '.join(task.command)}", style="dim"), soft_wrap=True)
             if settings.sandbox == "subprocess":
                 console.print(Text(NOT_ISOLATED, style="yellow"), soft_wrap=True)
             if outside := _outside(settings):
                 said = f"actor: {plain(outside)} lies outside the sandbox, so the program runs as you and can read what"
                 console.print(Text(f"{said} you can; --actor-sandbox keeps it in", style="yellow"), soft_wrap=True)
-        quiet = job.as_json
         result = await app.arun(
             task,
             run_id=run_id,

@@ -50,8 +50,10 @@ from groundwire.memory._checking import RunCheck, check_run
 
 SIGNALS_SHOWN = 12
 ID_CHARS = 36
-WIDE = 100
-"""Columns of a terminal that has room for the time too, which an id begins with."""
+SHORT_ID_CHARS = 13
+"""Of an id, as far as the time of its making, which is enough for every command."""
+NARROW, WIDE = 76, 100
+"""Columns below which ids are cut short, and from which on there is room for the time too."""
 
 
 def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
@@ -71,18 +73,24 @@ def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
         Console().print("no runs yet: try  groundwire demo")
         return 0
     console = Console()
+    is_wide, is_whole = console.width >= WIDE, console.width >= NARROW
     columns = [
-        Column("run", min_width=ID_CHARS),
+        Column("run", no_wrap=True, min_width=ID_CHARS if is_whole else SHORT_ID_CHARS),
         Column("", min_width=len(RunState.INTERRUPTED)),
         Column("verdict", no_wrap=True),
         Column("project", no_wrap=True),
     ]
-    is_wide = console.width >= WIDE
     table = Table(*columns, *(["when"] if is_wide else []), box=None, header_style="bold")
     for line in runs:
         when = [line.run.created_at[:16].replace("T", " ")] if is_wide else []
         state, verdict = Text(line.state, style=STYLES[line.state]), Text(plain(line.verdict, limit=40))
-        table.add_row(line.run.id, state, verdict, Text(plain(line.project, limit=60)), *when)
+        table.add_row(
+            line.run.id if is_whole else line.run.id[:SHORT_ID_CHARS],
+            state,
+            verdict,
+            Text(plain(line.project, limit=60)),
+            *when,
+        )
     console.print(table)
     return 0
 

@@ -16,7 +16,7 @@ from groundwire.cli._live import MARKS
 from groundwire.cli._text import print_line, tokens
 from groundwire.core._records import StopReason
 from groundwire.core._signals import Verdict
-from groundwire.core._text import plain
+from groundwire.core._text import plain, plural
 from groundwire.graphs import EpisodeResult
 from groundwire.graphs.run._episode import Observer
 from groundwire.graphs.run._result import EXIT_CODES
@@ -182,7 +182,8 @@ class Tally:
         ]
         line = Text(f"{mark} ", style=style)
         line.append(f"{plain(result.task_id, limit=40):<24} {result.stop_reason:<16}", style="default")
-        line.append(f" trial {result.trials:<3}{result.candidates:>5} candidates  {result.seconds:6.1f} s", style="dim")
+        tried = plural(result.candidates, "candidate")
+        line.append(f" trial {result.trials:<3}{tried:>16}  {result.seconds:6.1f} s", style="dim")
         if result.tokens:
             line.append(f"  {tokens(result.tokens)}  ${result.usd:.4f}", style="dim")
         if result.error is not None or not solved:

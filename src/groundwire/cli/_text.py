@@ -6,11 +6,18 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console
 
 NOT_ISOLATED = "sandbox: subprocess isolates nothing: what is judged can reach your files and the network"
+
+
+def discard(stream: IO[str]) -> None:
+    """Lets all that is still written to `stream` go nowhere, what it holds back among it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 class Screen(Console):
@@ -19,9 +26,7 @@ class Screen(Console):
     def on_broken_pipe(self) -> None:
         """See `rich.console.Console`, which ends the program here."""
         self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.file.fileno())
-        os.close(nowhere)
+        discard(self.file)
 
 
 def print_line(value: Mapping[str, Any]) -> None:

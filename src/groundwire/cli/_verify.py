@@ -115,10 +115,9 @@ async def _verify_runs(store: SqlStore, prefix: str, asked: _Asked) -> int:
             named = await episodes_named(store, prefix)
             wanted, only = [run for _, run in named], named[0][0] if named else ""
         if prefix and len(wanted) != 1:
-            found = "more than one" if wanted else "no"
-            raise RecordNotFound(
-                f"There is {found} run or episode whose id begins with {prefix!r}.", do="List them:  groundwire show"
-            )
+            many = f"There is more than one run or episode whose id begins with {prefix!r}."
+            none = f"There is no run or episode whose id begins with {prefix!r}, and no file of that name."
+            raise RecordNotFound(many if wanted else none, do="List them:  groundwire show")
         if not prefix:
             # so may a run that an older copy of this very ledger does not have yet
             wanted += [run for run in keys.noted("") if run not in wanted and _noted_for(store, run, keys)]

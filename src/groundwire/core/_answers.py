@@ -7,10 +7,10 @@ units that only count) and never what does (brackets of an interval, a factorial
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._normal_forms import LONG, normal_form
 from groundwire.core._prompt_text import printable
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import objects_in
 
 MAX_CHARS = 100_000
 """Characters of a text in which an answer is looked for, its last ones, and of an answer."""
@@ -30,6 +31,13 @@ _LEAD = (
     r"(?:(?:so|thus|therefore|hence|the|my|our|a|and|here|is)[ \t,]{1,3}){0,4}"
     r"(?:(?:final|correct|short|best)[ \t_]{1,3}){0,2}answer"
 )
+_ELSEWHERE = (
+    r"(?:(?:la|die|a|l['’]|最终|最終)[ ]?)?(?:respuesta|resposta|risposta|réponse|antwort|ответ|答案|答え|回答|정답|답)"
+    r"(?:[ ]finale?)?"
+)
+"""The same in languages that models fall into: Spanish, Portuguese, Italian, French, German, Russian, Chinese,
+Japanese, Korean."""
+_SAYS = r"(?:is|would[ \t]be|es|est|ist|è|é)\b|是|为|は|은|는"
 _EMPHASIS = r"[*_`]{0,6}"
 _LEADS = re.compile(
     rf"{_EMPHASIS}(?:\#{{4}}(?!\#)"
@@ -171,14 +179,21 @@ _REFUSAL = re.compile(
 )
 _MARK = re.compile(
     rf"^[ \t]{{0,8}}(?:(?:[-+*•>]|\#{{1,6}}|\d{{1,2}}[.)])[ \t]{{1,4}}){{0,2}}{_EMPHASIS}\#{{0,6}}[ \t]{{0,3}}"
-    rf"{_LEAD}{_EMPHASIS}[ \t]{{0,5}}(?:(?:is[ \t]{{0,3}})?[:：=]|(?:is)?[ \t]{{0,3}}$){_EMPHASIS}",
+    rf"[\"']?(?:{_LEAD}|{_ELSEWHERE})[\"']?{_EMPHASIS}[ \t]{{0,5}}"
+    rf"(?:(?:(?:{_SAYS})[ \t]{{0,3}})?[:：=]|(?:is)?[ \t]{{0,3}}$){_EMPHASIS}",
     re.IGNORECASE | re.MULTILINE,
 )
 _HASHES = re.compile(r"^[ \t]{0,8}#{4}[ \t]{0,4}(?=[^\s#])", re.MULTILINE)
-_TAG = re.compile("<answer>")
+_TAG = re.compile(r"<(?:final_)?answer>", re.IGNORECASE)
+_ENDS = re.compile(r"(?:<\|[a-z_]{1,20}\|>|</s>|<(?:end_of_turn|eos)>)\Z")
+"""What a chat template ends a turn with, where a server lets it through."""
+LONGEST_MARK = 24
+"""Its characters."""
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _BOX = re.compile(r"\\(?:boxed|fbox)[ ]?\{")
 _SENTENCE = re.compile(
-    r"\b(?:the|my|our)[ \t](?:final[ \t]|correct[ \t]|right[ \t]){0,2}answer[ \t](?:is|would[ \t]be)\b[ \t:]{0,4}",
+    r"\b(?:the|my|our)[ \t](?:final[ \t]|correct[ \t]|right[ \t]){0,2}answer[ \t](?:is|would[ \t]be)\b[ \t:]{0,4}"
+    rf"|(?<!\w){_ELSEWHERE}[ \t]?(?:{_SAYS})[ \t:：]{{0,4}}",
     re.IGNORECASE,
 )
 _STOP = re.compile(r"[.!?](?=[\s*_\"')\]]|\Z)|\n")
@@ -214,7 +229,11 @@ def stated_answer(text: str, form: Callable[[str], str] = plain_answer) -> State
         text: as a model wrote it.
         form: brings an answer to its normal form; answers of one form do not differ.
     """
-    said = printable(without_reasoning(text))[-MAX_CHARS:]
+    said = _STRUCK.sub("", printable(without_reasoning(text))[-MAX_CHARS:]).rstrip()
+    while mark := _ENDS.search(said, max(0, len(said) - LONGEST_MARK)):
+        said = said[: mark.start()].rstrip()
+    if "&lt;" in said and not _TAG.search(said):
+        said = unescape(said)  # escaped for HTML as a whole
     for find in (_marked, _tagged, _objects, _hashed, _boxed, _in_sentences):
         found = [bare for value in find(said) if (bare := bare_answer(value)) and not _PLACEHOLDER.fullmatch(bare)]
         # "Answer: Let's see. …" begins to reason, and what it comes to is said later
@@ -264,7 +283,7 @@ def _is_final(mark: str) -> bool:
 
 def _tagged(said: str) -> Iterator[str]:
     for found in list(_TAG.finditer(said))[-MOST:]:
-        end = said.find("</answer>", found.end())
+        end = said.find("</", found.end())
         if end > 0:
             yield said[found.end() : end]
 
@@ -290,35 +309,28 @@ def _in_sentences(said: str) -> Iterator[str]:
 
 
 def _objects(said: str) -> Iterator[str]:
-    decoder, start = json.JSONDecoder(), said.find("{")
-    for _ in range(MOST):
-        if start < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(said, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            yield from _held(value)
-        start = said.find("{", end)
+    for fields in objects_in(said):
+        yield from _held(fields)
 
 
 def _in_json(said: str) -> str:
-    if said[:1] != "{" or said[-1:] != "}" or '"' not in said:
+    if said[:1] != "{" or said[-1:] != "}":
         return ""
-    try:
-        return next(_held(json.loads(said)), "")
-    except (ValueError, RecursionError):
-        return ""
+    return next((held for fields in objects_in(said)[:1] for held in _held(fields)), "")
 
 
-def _held(value: object) -> Iterator[str]:
+_EATEN = re.compile(r"[\b\f](?=[a-z])|\t(?=(?:ext|frac|imes|heta|au)(?![a-z]))")
+_BACK = {"\b": "\\b", "\f": "\\f", "\t": "\\t"}
+"""What JSON makes of `\\boxed`, `\\frac` and `\\text` in a text whose writer forgot to double the backslash."""
+
+
+def _held(value: Mapping[str, Any]) -> Iterator[str]:
     """What an object gives as its answer."""
-    named = {str(key).casefold().replace(" ", "_"): held for key, held in cast("dict[str, Any]", value).items()}
+    named = {key.casefold().replace(" ", "_"): held for key, held in value.items()}
     for key in ("answer", "final_answer"):
         held: object = named.get(key)
         if isinstance(held, str | int | float):
-            yield str(held)
+            yield _EATEN.sub(lambda found: _BACK[found[0]], str(held))
             return
         if isinstance(held, list):
             yield ", ".join(map(str, cast("list[object]", held)))

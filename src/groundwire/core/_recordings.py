@@ -21,7 +21,7 @@ from groundwire.core._errors import (
 from groundwire.core._models import Completion, ToolCall
 from groundwire.core._paths import expand_user
 from groundwire.core._records import ModelCall
-from groundwire.core._text import json_lines
+from groundwire.core._text import first_problem, json_lines
 
 FORMAT = "groundwire.core._recordings"
 VERSION = 1
@@ -231,7 +231,7 @@ def read_recording(path: str | Path) -> Recording:
             call = _Line.model_validate(fields).recorded()
             recording.add(call)
         except ValidationError as error:
-            raise RecordingError(f"{where}: {_first(error)}", do="See docs/replay.md for the form.") from None
+            raise RecordingError(f"{where}: {first_problem(error)}", do="See docs/replay.md for the form.") from None
         except (ConfigError, RecordingError) as error:
             raise RecordingError(f"{where}: {error.what}", do=error.do) from None
         chars += sum(map(len, call.texts))
@@ -315,7 +315,7 @@ def _head(fields: dict[str, object], where: str) -> _Head:
     try:
         return _Head.model_validate(fields)
     except ValidationError as error:
-        raise RecordingError(f"{where}: {_first(error)}", do="See docs/replay.md for the form.") from None
+        raise RecordingError(f"{where}: {first_problem(error)}", do="See docs/replay.md for the form.") from None
 
 
 def _line(recorded: Recorded, sample: int) -> str:
@@ -329,9 +329,3 @@ def _line(recorded: Recorded, sample: int) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}." if place else f"{first['msg']}."

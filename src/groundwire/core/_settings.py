@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from groundwire.core._errors import ConfigError
+from groundwire.core._text import one_of
 
 PREFIX = "GROUNDWIRE_"
 FROM_PROJECT = frozenset(
@@ -124,6 +125,10 @@ class Settings(BaseModel):
         environment = {
             name: os.environ[PREFIX + name.upper()] for name in cls.model_fields if PREFIX + name.upper() in os.environ
         }
+        limits = {name for name in os.environ if name.startswith((f"{PREFIX}MAX_", f"{PREFIX}TOTAL_"))}
+        for name in sorted(limits - {PREFIX + field.upper() for field in cls.model_fields}):
+            known = [PREFIX + field.upper() for field in cls.model_fields if field.startswith(("max_", "total_"))]
+            raise ConfigError(f"{name} is no setting, so a limit that was meant is not kept.", do=one_of(name, known))
         given = {name: value for name, value in flags.items() if value is not None}
         try:
             return cls.model_validate({**_from_project(project), **environment, **given})

@@ -19,6 +19,7 @@ from groundwire.core._errors import ConfigError, TaskError
 from groundwire.core._paths import check_glob, expand_user, matches, matches_across_folders
 from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import canonical
+from groundwire.core._text import first_problem
 
 TEST_GLOBS = ("**/test_*.py", "**/*_test.py", "**/test_*/**/*.py", "test/**", "**/tests/**", "**/conftest.py",
               "pytest.ini", "tox.ini")  # fmt: skip
@@ -476,6 +477,10 @@ def _read_spec(root: Path) -> _Spec:
     try:
         spec = _Spec.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         Limits(**spec.sandbox)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError, TypeError) as error:
-        raise TaskError(f"{path} can't be used: {error}", do="See docs/tasks.md for its fields.") from error
+    except ValidationError as error:
+        raise TaskError(
+            f"{path} can't be used: {first_problem(error)}", do="See docs/tasks.md for its fields."
+        ) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
+        raise TaskError(f"{path} can't be used: {error}.", do="See docs/tasks.md for its fields.") from error
     return spec

@@ -6,12 +6,16 @@ import gzip
 import json
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
+from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from groundwire.core._errors import RecordingError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 # Text from outside, made fit to be shown: no control characters, nothing unseen, no flood.
 
@@ -34,6 +38,28 @@ def plural(count: int, noun: str) -> str:
     if count == 1:
         return f"{count} {noun}"
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{count} {noun}s"
+
+
+def one_of(name: str, known: Collection[str], *, also: str = "") -> str:
+    """What to do about a name that is none of `known`: the nearest of them, else all.
+
+    Args:
+        name: as it was given.
+        known: in the order in which they are listed.
+        also: what else would do (`FILE.py:FUNCTION`).
+    """
+    lower = {each.casefold(): each for each in known}
+    close = [lower[each] for each in get_close_matches(name.casefold(), lower, n=3)]
+    if close:
+        return f"Did you mean {' or '.join(close)}?"
+    return f"Use one of {', '.join([*known, also] if also else known)}."
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that pydantic found wrong, in one line: `tests.files.0: Input should be a valid string.`"""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}." if place else f"{first['msg']}."
 
 
 def visible(text: str) -> str:

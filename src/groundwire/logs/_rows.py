@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundwire.core._errors import RecordingError
-from groundwire.core._text import json_value, lines_of
+from groundwire.core._text import first_problem, json_value, lines_of
 
 R = TypeVar("R", bound=BaseModel)
 MAX_CHARS = 64 * 1024 * 1024
@@ -52,7 +52,5 @@ def checked(kind: type[R], fields: object, where: str, log: str) -> R:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        problem = f"{place}: {first['msg']}" if place else first["msg"]
-        raise RecordingError(f"{where}: this is no row of {log}: {problem}.", do="Check the file's form.") from None
+        problem = first_problem(error)
+        raise RecordingError(f"{where}: this is no row of {log}: {problem}", do="Check the file's form.") from None

@@ -62,7 +62,8 @@ def check_form(url: str) -> None:
         return
     driver, found, _ = url.partition("://")
     if not found:
-        raise ConfigError("The database's URL can't be read.", do=_FORMS)
+        is_file = url.endswith((".db", ".sqlite", ".sqlite3")) and "@" not in url
+        raise ConfigError("The database's URL can't be read.", do=f"Write sqlite:///{url}" if is_file else _FORMS)
     if driver not in (*_SQLITE, *_POSTGRES):
         raise ConfigError(f"groundwire can't keep its memory in {driver!r}.", do=_FORMS)
 

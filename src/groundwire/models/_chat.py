@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from groundwire.core._errors import ConfigError, ModelReplyInvalid, Usage
 from groundwire.core._models import Completion, Message, Request, ToolCall, ToolSpec
 from groundwire.core._reasoning_text import reasoning_spans, split_reasoning
+from groundwire.core._reply_parts import json_in
 from groundwire.models._retries import Retried
 from groundwire.models._switches import logit_bias
 
@@ -180,8 +181,10 @@ def valid_samples(
     model: str,
     calls: Sequence[Sequence[ToolCall]] = (),
     tools: Request | None = None,
-) -> list[int]:
-    """Indices of the samples that hold to what was asked; all of them where nothing was.
+) -> Mapping[int, str]:
+    """The samples that hold to what was asked, by their indices; all of them where nothing was.
+
+    Of one that is to be JSON only that is kept: a model that no grammar holds to it fences it, or talks around it.
 
     Args:
         texts: of the samples.
@@ -196,14 +199,18 @@ def valid_samples(
     """
     offered = tools is not None and bool(tools.tools)
     if schema is None and not offered:
-        return list(range(len(texts)))
+        return dict(enumerate(texts))
     problems: list[str] = []
+    said = list(texts)
     for i, text in enumerate(texts):
         if tools is not None and offered and (calls[i] or tools.tool_choice == "required"):
             problems.append(_problem_of_calls(calls[i], tools))
+        elif schema is not None:
+            said[i] = json_in(text, lambda written: not _problem(written, schema))
+            problems.append(_problem(said[i], schema))
         else:
-            problems.append("" if schema is None else _problem(text, schema))
-    kept = [i for i, problem in enumerate(problems) if not problem]
+            problems.append("")
+    kept = {i: said[i] for i, problem in enumerate(problems) if not problem}
     if not kept:
         raise ModelReplyInvalid(
             f"{model} did not answer in the form that was asked for: {problems[0]}.",

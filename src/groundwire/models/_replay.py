@@ -79,7 +79,7 @@ class ReplayBackend:
         kept = valid_samples(
             texts, request.json_schema, model=self.model, calls=calls, tools=request if calls else None
         )
-        update = {"texts": tuple(texts[i] for i in kept)}
+        update = {"texts": tuple(kept.values())}
         if self._as_recorded:
             return completion.model_copy(update=update)
         name = completion.model or self._recording.model

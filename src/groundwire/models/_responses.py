@@ -139,7 +139,7 @@ def _read(
     completion = used.completion_tokens if used else 0
     chosen = [choices[i] for i in kept]
     return Completion(
-        texts=tuple(texts[i] for i in kept),
+        texts=tuple(kept.values()),
         model=_str(at(response, "model")) or model,
         prompt_tokens=prompt or sum(estimate_tokens(m.content) for m in request.messages),
         completion_tokens=completion or sum(estimate_tokens(text) for text in (*texts, *thinking)),

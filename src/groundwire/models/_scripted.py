@@ -92,7 +92,7 @@ class ScriptedBackend:
             await asyncio.sleep(self._latency_s)
         kept = valid_samples(texts, request.json_schema, model=self._model)
         return Completion(
-            texts=tuple(texts[i] for i in kept),
+            texts=tuple(kept.values()),
             model=self._model,
             prompt_tokens=sum(count_tokens(m.content) for m in request.messages),
             completion_tokens=sum(count_tokens(text) for text in (*texts, *thinking)),

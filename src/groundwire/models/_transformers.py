@@ -148,7 +148,7 @@ class TransformersBackend:
             error.used = used
             raise
         return Completion(
-            texts=tuple(answers[i] for i in kept),
+            texts=tuple(kept.values()),
             model=self._folder.name if self._lora is None else f"{self._folder.name}+{self._lora.name}",
             prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,

@@ -24,6 +24,8 @@ CheckFunction: TypeAlias = (
     Callable[[Candidate], Said | Awaitable[Said]] | Callable[[Candidate, Task], Said | Awaitable[Said]]
 )
 MESSAGE_CHARS = 4000
+UNNAMED = "check"
+"""The name of a check that is a lambda."""
 FORMS = "True or False, a number, what is wrong in words ('' where nothing is), or an Observation"
 
 
@@ -133,8 +135,9 @@ def verdict_in(said: object, at_least: float, name: str) -> tuple[bool, str]:
         return not said.strip(), said
     if isinstance(said, int | float) and not math.isnan(said):
         return said >= at_least, f"score {said:g}; at least {at_least:g} is asked for"
+    who = "The check" if name == UNNAMED else f"The check {name}"
     raise ToolError(
-        f"The check {name} gave {said!r:.80}, which is no verdict.",
+        f"{who} gave {said!r:.80}, which is no verdict.",
         do=f"Return {FORMS}; a function that only raises:  Check({name}, fails_on=AssertionError)",
     )
 
@@ -193,7 +196,7 @@ def _exceptions(given: object) -> tuple[type[Exception], ...]:
 
 def _name_of(function: Callable[..., Any]) -> str:
     name = getattr(function, "__name__", type(function).__name__)
-    return "check" if name == "<lambda>" else name
+    return UNNAMED if name == "<lambda>" else name
 
 
 # A function as the judge of the answer that a sequence of calls ends with.

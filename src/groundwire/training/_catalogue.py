@@ -7,6 +7,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from groundwire.core._errors import ConfigError
+from groundwire.core._text import one_of
 
 if TYPE_CHECKING:
     from groundwire.training._schema import Form
@@ -41,7 +42,7 @@ def check_name(name: str) -> None:
         ConfigError: there is none of that name.
     """
     if name not in form_names():
-        raise ConfigError(f"There is no format {name!r}.", do=f"Use one of: {', '.join(form_names())}.")
+        raise ConfigError(f"There is no format {name!r}.", do=one_of(name, form_names()))
 
 
 def _modules(package: str) -> list[str]:

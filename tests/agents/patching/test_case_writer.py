@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,6 +119,30 @@ def test_functions_and_bare_assertions_become_cases_with_all_they_import() -> No
 )
 def test_what_can_not_judge_is_dropped_with_its_reason(code: str, why: str) -> None:
     assert dropped(code) == [why]
+
+
+WRITTEN = "from shop import f\ndef test_a():\n    x = f(1)\n    assert x == 2\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"Sure! Here are some tests:\n```python\n{WRITTEN}```\n".replace("\n", "\r\n"),
+        f"~~~py\n{WRITTEN}~~~",
+        f"```python\n{WRITTEN}",
+        "1. It adds:\n\n" + indent(f"```python\n{WRITTEN}```", "   "),
+        f"<think>\n```python\nassert f(0) == 9\n```\n</think>\n```python\n{WRITTEN}```",
+        f"```python\n{WRITTEN}\ndef test_b():\n    assert f(3) == (",
+        f"Tests follow.\n{WRITTEN}I hope they help!",
+    ],
+)
+def test_cases_are_read_out_of_what_models_put_around_them(answer: str) -> None:
+    assert read_cases(answer, 6).cases == ("def test_1():\n    from shop import f\n    x = f(1)\n    assert x == 2\n",)
+
+
+def test_a_list_of_assertions_is_read_item_by_item() -> None:
+    written = read_cases("- assert f(1) == 2\n- assert f([\n    1]) == 3\n3. assert f(2) == 4", 6)
+    assert len(written.cases) == 3
 
 
 def test_no_more_are_kept_than_were_asked_for() -> None:

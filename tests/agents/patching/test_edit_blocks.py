@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 import pytest
 from hypothesis import example, given
@@ -17,6 +18,7 @@ from groundwire.agents.patching._edit_blocks import (
     render_answer,
 )
 from groundwire.core._errors import CandidateError
+from groundwire.core._reasoning_text import without_reasoning
 
 MARKS = ["=======", "========", "<<<<<<< SEARCH", ">>>>>>> REPLACE", "FILE: other.py", "```", "````", "~~~", "", "  x"]
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\u2060"), max_size=30)
@@ -60,6 +62,63 @@ BLOCK = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"
 )
 def test_how_models_write_it(answer: str) -> None:
     assert parse_answer(answer) == (SearchReplace("p/x.py", "a\n", "b\n"),)
+
+
+DIFF = "--- a/p/x.py\n+++ b/p/x.py\n@@ -812,3 +900,3 @@ def f():\n c\n-a\n+b\n d\n"
+AS_DIFF = (SearchReplace("p/x.py", "c\na\nd\n", "c\nb\nd\n"),)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"p/x.py\n{BLOCK}",
+        f"**`p/x.py`**:\n\n```python\n{BLOCK}```",
+        f"```python\np/x.py\n{BLOCK}```",
+        f"File: p/x.py\n{BLOCK}",
+        f"1. The loop.\n\n   FILE: p/x.py\n   {BLOCK.replace(chr(10), chr(10) + '   ')}",
+        f"FILE: p/x.py\n{BLOCK.replace('SEARCH', 'ORIGINAL').replace('REPLACE', 'UPDATED')}",
+        f"FILE: p/x.py\n{escape(BLOCK)}",
+        f"<think>FILE: p/x.py\n</think>\np/x.py\n{BLOCK}",
+    ],
+)
+def test_forms_of_other_tools_are_read_where_they_leave_no_doubt(answer: str) -> None:
+    assert parse_answer(without_reasoning(answer)) == (SearchReplace("p/x.py", "a\n", "b\n"),)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        DIFF,
+        f"The bound is wrong:\n\n```diff\ndiff --git a/p/x.py b/p/x.py\nindex 1..2 100644\n{DIFF}```\n\nThat is all.",
+        f"FILE: p/x.py\n```diff\n{DIFF}```",
+        "FILE: p/x.py\n```diff\n@@ ... @@\n c\n-a\n+b\n d\n```",
+        "FILE: p/x.py\n```patch\n c\n-a\n+b\n d\n```",
+        DIFF.replace("\n", "\r\n"),
+        f"{DIFF}\\ No newline at end of file\n\nIt compares with the wrong bound.",
+    ],
+)
+def test_a_diff_is_read_by_its_lines_and_not_by_its_numbers(answer: str) -> None:
+    assert parse_answer(answer) == AS_DIFF
+
+
+def test_a_diff_of_several_hunks_and_files_and_a_new_one() -> None:
+    more = "@@ -1 +1,2 @@\n e\n+f\n--- a/y.py\n+++ b/y.py\n@@ -1 +1 @@\n-old\n+new\n"
+    made = "--- /dev/null\n+++ b/z.py\n@@ -0,0 +1,2 @@\n+one\n+two\n"
+    assert parse_answer(f"{DIFF}{more}{made}") == (
+        *AS_DIFF,
+        SearchReplace("p/x.py", "e\n", "e\nf\n"),
+        SearchReplace("y.py", "old\n", "new\n"),
+        WholeFile("z.py", "one\ntwo\n"),
+    )
+
+
+def test_an_underline_within_a_block_is_its_text_and_a_path_in_prose_names_no_file() -> None:
+    held = "    Returns\n    =======\n"
+    answer = f"FILE: x.py\n<<<<<<< SEARCH\n{held}=======\nb\n>>>>>>> REPLACE\n"
+    assert parse_answer(answer) == (SearchReplace("x.py", held, "b\n"),)
+    assert parse_answer(f"FILE: x.py\nAs in y.py it is.\n{BLOCK}") == (SearchReplace("x.py", "a\n", "b\n"),)
+    with pytest.raises(CandidateError, match="no edit"):
+        parse_answer("`x.py`:\n```python\nan excerpt, not the file\n```")
 
 
 def test_several_blocks_and_files() -> None:

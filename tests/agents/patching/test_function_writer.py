@@ -113,6 +113,15 @@ def test_what_is_no_stub(text: str) -> None:
         ('\n    """Mine."""\n\n    return n * 2\n', "    return n * 2\n"),
         ("\n    y = n * 2\n    return (y +\n", "    y = n * 2\n"),
         ("\n    if n:\n        return 2\n    else:\n", "    if n:\n        return 2\n"),
+        ("def double(n: int) -> int:\n    return n * 2\n", "    return n * 2\n"),
+        (
+            "Sure!\n\n```python\ndef double(n):\n    return n * 2\n\nprint(double(2))\n```\nIt doubles.",
+            "    return n * 2\n",
+        ),
+        (f"```python\ndef double(n, by={{1: 2}}):\n{DOC}    return n * 2\n", "    return n * 2\n"),
+        ("import math\n\ndef double(n): return n * 2\n", "    import math\n    return n * 2\n"),
+        ("\n    return n * 2\n\ndef double(n):\n    return 1\n", "    return n * 2\n"),
+        ("\r\n    return n * 2\r\n\r\nif __name__ == '__main__':\r\n    print(double(2))\r\n", "    return n * 2\n"),
     ],
 )
 def test_a_reply_becomes_the_body(reply: str, body: str) -> None:

@@ -15,7 +15,7 @@ from groundwire.agents.prompting._structured import Structured
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError, ModelReplyInvalid
-from groundwire.core._models import Message, Request
+from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._records import ModelCall
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
@@ -100,3 +100,21 @@ async def test_arguments_and_the_last_complaint() -> None:
         await ask_for(Guess, call, backend, ASK, repairs=-1)  # pyright: ignore[reportArgumentType]  never called
     with pytest.raises(ModelReplyInvalid, match="a Guess in 1 calls; the last complaint: it said nothing"):
         await ask_for(Guess, call, backend, ASK, repairs=0)  # pyright: ignore[reportArgumentType]  it only raises
+
+
+async def test_an_object_is_read_out_of_what_stands_around_it() -> None:
+    class Raw(ScriptedBackend):
+        """A backend of somebody's that checks nothing."""
+
+        async def complete(self, request: Request) -> Completion:
+            return await super().complete(request.model_copy(update={"json_schema": None}))
+
+    async def call(backend: Backend, request: Request) -> Completion:
+        return await backend.complete(request)
+
+    dressed = ("```json\n{'word': 'right',}\n```", 'As {"type": "object"} says:\n{"word": "right"}\n{"word": "right"}')
+    for text in dressed:
+        got = await ask_for(Guess, call, Raw([text]), ASK)
+        assert (got.values[0].word, got.repairs) == ("right", 0)
+    two = await ask_for(Guess, call, Raw(['{"word": "a"} or {"word": "b"}', '{"word": "b"}']), ASK)
+    assert (two.values[0].word, two.repairs) == ("b", 1), "two that differ are sent back"

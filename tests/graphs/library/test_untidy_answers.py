@@ -53,6 +53,8 @@ UNTIDY: Mapping[str, Callable[[str], str]] = {
     "a list item": lambda a: f"1. Six sevens.\n2. ANSWER: {a}.",
     "JSON": lambda a: json.dumps({"reasoning": "six sevens", "answer": a}),
     "repetition": lambda a: f"ANSWER: {a}\n\nANSWER: {a}.0",
+    "Python": lambda a: f"```python\n{{'why': 'six sevens', 'answer': {a},}}\n```",
+    "German, and the template's mark": lambda a: f"Sechs mal sieben.\n\n**Antwort:** {a}<|im_end|>",
     "a sentence": lambda a: f"Six sevens, so the answer is {a}.",
 }
 NO_ANSWER = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from textwrap import dedent
 
 from groundwire.agents.patching._project_view import relevance_of, view_project
 from groundwire.agents.prompting._structured import answered
@@ -14,15 +15,19 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data
+from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import fenced_blocks
 from groundwire.models._choice import backend_for
 
 # Reads test cases out of a model's answer: what can be parsed and checks something is kept, the rest is named.
 
 ANSWER_CHARS = 64 * 1024
 SHOWN_CHARS = 300
-_FENCE = re.compile(r"^(`{3,})[^\n`]*\n(.*?)^\1`*[ \t]*$", re.MULTILINE | re.DOTALL)
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
 """What the parser raises; the last where Python 3.11 loses count of its own depth."""
+
+_ITEM = re.compile(r"^(?:[-+*•]|\d{1,3}[.)])[ \t]+|^>>>[ \t]?")
+_GOES_ON = re.compile(r"[)\]}]|(?:else|elif|except|finally)\b")
 
 Dropped = list[tuple[str, str]]
 
@@ -38,10 +43,10 @@ def read_cases(answer: str, n: int, *, by: str = "") -> WrittenCases:
         n: the most that are kept.
         by: the model.
     """
-    text = answer[:ANSWER_CHARS]
-    source = "\n".join(block for _, block in _FENCE.findall(text)) or text
+    text = without_reasoning(answer[:ANSWER_CHARS])
     dropped: Dropped = []
-    statements = list(_statements(source, dropped))
+    sources = [block.text for block in fenced_blocks(text)] or [text]
+    statements = [statement for source in sources for statement in _statements(source, dropped)]
     imports = [s for s in statements if isinstance(s, ast.Import | ast.ImportFrom)]
     imports = [s for s in imports if _can_move(s, dropped)]
     cases: list[str] = []
@@ -61,15 +66,38 @@ def read_cases(answer: str, n: int, *, by: str = "") -> WrittenCases:
 
 
 def _statements(source: str, dropped: Dropped) -> Iterator[ast.stmt]:
+    """The statements of some code; of code that does not parse, those of its parts that begin at the margin and do, and
+    of such a part that is no block the lines that do."""
+    for part in [source] if _parses(source) else _parts(source):
+        is_block = _parses(part) or part.strip().split("\n")[0].rstrip().endswith(":")
+        for piece in [part] if is_block else filter(str.strip, part.split("\n")):
+            try:
+                yield from _checked(ast.parse(dedent(piece)).body)
+            except _BROKEN:
+                dropped.append((_shown(piece.strip()), "does not parse"))
+
+
+def _parses(source: str) -> bool:
     try:
-        yield from _checked(ast.parse(source).body)
+        _checked(ast.parse(source).body)
     except _BROKEN:
-        for line in source.splitlines():
-            if line.strip():
-                try:
-                    yield from _checked(ast.parse(line.strip()).body)
-                except _BROKEN:
-                    dropped.append((_shown(line), "does not parse"))
+        return False
+    return True
+
+
+def _parts(source: str) -> Iterator[str]:
+    """A text cut before each line at its margin, but before `else:` and what else goes on with what stands above; a
+    list's marks are taken off."""
+    kept: list[str] = []
+    for line in dedent(source).split("\n"):
+        bare = _ITEM.sub("", line)
+        begins = bool(bare[:1].strip()) and not _GOES_ON.match(bare)
+        if begins and any(map(str.strip, kept)) and not kept[-1].startswith("@"):
+            yield "\n".join(kept)
+            kept = []
+        kept.append(bare)
+    if any(map(str.strip, kept)):
+        yield "\n".join(kept)
 
 
 def _checked(statements: Sequence[ast.stmt]) -> Sequence[ast.stmt]:

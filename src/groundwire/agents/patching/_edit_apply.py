@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from html import unescape
 from itertools import accumulate
 
 from groundwire.agents.patching._edit_blocks import Edit, SearchReplace, WholeFile
@@ -241,12 +243,11 @@ def _found(
     edit: SearchReplace, lines: Sequence[str], wanted: Sequence[str], new: Sequence[str]
 ) -> tuple[int, Sequence[str]]:
     """Where the lines are, and what to put there: exact first, then without trailing space, then at another indent."""
-    found = [(at, new) for at in _places(lines, wanted)]
-    if not found:
-        bare = [line.rstrip() for line in lines]
-        found = [(at, new) for at in _places(bare, [line.rstrip() for line in wanted])]
-    if not found:
-        found = _at_another_indent(lines, wanted, new)
+    found = _as_quoted(lines, wanted, new)
+    for retold in _RETOLD:
+        meant = list(map(retold, wanted))
+        if not found and meant != list(wanted):
+            found = _as_quoted(lines, meant, list(map(retold, new)))
     if len(found) == 1:
         return found[0]
     if found:
@@ -259,6 +260,39 @@ def _found(
         f"The SEARCH text for {edit.path} is not in the file.{closest_lines(lines, wanted)}",
         do="Quote the lines exactly as the file shows them.",
     )
+
+
+def _as_quoted(lines: Sequence[str], wanted: Sequence[str], new: Sequence[str]) -> list[tuple[int, Sequence[str]]]:
+    found = [(at, new) for at in _places(lines, wanted)]
+    if not found:
+        bare = [line.rstrip() for line in lines]
+        found = [(at, new) for at in _places(bare, [line.rstrip() for line in wanted])]
+    return found or _at_another_indent(lines, wanted, new)
+
+
+_STRAIGHT = str.maketrans("“”„‘’‚\u00a0–—", "\"\"\"''' --")
+
+
+def _straight(line: str) -> str:
+    """A line as it was before something made print of it."""
+    return line.translate(_STRAIGHT)
+
+
+def _spaced(line: str) -> str:
+    """A line indented by blanks, four for each tab."""
+    text = line.lstrip(" \t")
+    return line[: len(line) - len(text)].expandtabs(4) + text
+
+
+def _tabbed(line: str, width: int) -> str:
+    """A line indented by tabs, one for each `width` blanks."""
+    text = line.lstrip(" ")
+    tabs, blanks = divmod(len(line) - len(text), width)
+    return "\t" * tabs + " " * blanks + text
+
+
+_RETOLD = (_straight, unescape, _spaced, *(partial(_tabbed, width=width) for width in (4, 2, 8)))
+"""How a model may have quoted what the file has in another way, and then writes what takes its place."""
 
 
 def _at_another_indent(

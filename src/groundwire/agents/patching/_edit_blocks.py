@@ -10,13 +10,17 @@
 Several blocks may follow one FILE line. A FILE line followed at once by a fenced block gives the whole file. The row of
 marks may be longer than seven where the text itself holds such rows; all three rows of a block have the same length.
 Everything else in the answer is prose and is ignored.
+
+Models write other forms all the same, and what these say beyond doubt is read: a path alone on the line before a block,
+rows with the words of other tools, rows escaped for HTML, and unified diffs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import unescape
 
 from groundwire.core._errors import CandidateError
 from groundwire.core._prompt_text import printable, unfence
@@ -24,9 +28,12 @@ from groundwire.core._prompt_text import printable, unfence
 MAX_ANSWER_CHARS = 400_000
 MAX_EDITS = 64
 
-_FILE = re.compile(r"[ \t#*>-]{0,8}FILE:[ \t*]*(.+)")
-_SEARCH = re.compile(r"(<{7,}) ?SEARCH\s*")
-_FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
+_FILE = re.compile(r"[ \t#*>`-]{0,8}(?:FILE|File|Filename|File path|Path)[*`]{0,3}:[ \t*]*(.+)")
+_PATH = re.compile(r"[ \t#*>`-]{0,8}((?:[\w.@+-]{1,100}/){0,20}[\w.@+-]{1,100}\.\w{1,12})[`*:]{0,6}[ \t]*")
+"""A path alone on its line."""
+_SEARCH = re.compile(r"(?P<indent>[ \t]{0,8})(?P<row><{7,}) ?(?:SEARCH|ORIGINAL)\s*")
+_FENCE = re.compile(r"[ \t]{0,8}(`{3,}|~{3,})([^`]*)")
+_ESCAPED = re.compile(r"^[ \t]*(?:&lt;){7,} ?SEARCH", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,9 @@ def parse_answer(answer: str) -> tuple[Edit, ...]:
             f"The answer has {len(answer)} characters; at most {MAX_ANSWER_CHARS} are read.",
             do="Give only the lines that change.",
         )
-    edits = _Reader(unfence(answer.replace("\r\n", "\n")).split("\n")).edits()
+    text = unfence(answer.replace("\r\n", "\n"))
+    lines = (unescape(text) if _ESCAPED.search(text) else text).split("\n")
+    edits = _Reader(lines).edits() or tuple(diff_edits(lines))
     if not edits:
         raise CandidateError(
             "The answer holds no edit: no line that begins with FILE: is followed by a block.",
@@ -83,7 +92,7 @@ class _Reader:
 
     def edits(self) -> tuple[Edit, ...]:
         found: list[Edit] = []
-        path = ""
+        path = before = ""
         just_named = False
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -91,13 +100,19 @@ class _Reader:
             if named := _FILE.fullmatch(line):
                 path, just_named = clean_path(named[1]), True
             elif search := _SEARCH.fullmatch(line):
-                found.append(self._block(path, len(search[1])))
+                alone = _PATH.fullmatch(before)
+                path = clean_path(alone[1]) if alone else path
+                found.append(self._block(path, len(search["row"]), search["indent"]))
                 just_named = False
             elif just_named and (fence := _FENCE.fullmatch(line)) and not self._decorates(fence[1]):
-                found.append(self._whole(path, fence[1]))
+                whole = self._whole(path, fence[1])
+                is_diff = fence[2].strip().lower() in ("diff", "patch")
+                found += diff_edits(whole.text.split("\n"), path) if is_diff else (whole,)
                 path, just_named = "", False
             elif line.strip() and not _FENCE.fullmatch(line):
                 just_named = False
+            if line.strip() and not _FENCE.fullmatch(line):
+                before = line
             if len(found) > MAX_EDITS:
                 raise CandidateError(f"The answer holds more than {MAX_EDITS} edits.", do="Give fewer, larger ones.")
         return tuple(found)
@@ -107,21 +122,22 @@ class _Reader:
         following = self._lines[self._at] if self._at < len(self._lines) else ""
         return len(fence) == 3 and bool(_SEARCH.fullmatch(following))
 
-    def _block(self, path: str, row: int) -> SearchReplace:
+    def _block(self, path: str, row: int, indent: str) -> SearchReplace:
         began = self._at
         if not path:
             raise CandidateError(
                 f"The SEARCH block in line {began} belongs to no file.", do="Write a line FILE: path before it."
             )
-        divider = re.compile(rf"={{{row}}}[ \t]*")
+        divider = re.compile(rf"{indent}={{{row}}}[ \t]*")
+        closing = re.compile(rf"{indent}>{{{row}}} ?(?:REPLACE|UPDATED)\s*")
         search = self._until(divider, row, path, "=" * row)
-        replace = self._until(re.compile(rf">{{{row}}} ?REPLACE\s*"), row, path, ">" * row + " REPLACE")
+        replace = self._until(closing, row, path, ">" * row + " REPLACE")
         if any(divider.fullmatch(line) for line in replace):
             raise CandidateError(
                 f"A block for {path} holds more than one row of {row} '='; where the text ends is not clear.",
                 do=f"Use rows of {row + 2} marks for all three rows of that block.",
             )
-        return SearchReplace(path, _text(search), _text(replace))
+        return SearchReplace(path, _text(search, indent), _text(replace, indent))
 
     def _until(self, end: re.Pattern[str], row: int, path: str, wanted: str) -> list[str]:
         kept: list[str] = []
@@ -131,7 +147,7 @@ class _Reader:
             if end.fullmatch(line):
                 return kept
             opened = _SEARCH.fullmatch(line)
-            if opened and len(opened[1]) == row:
+            if opened and len(opened["row"]) == row:
                 break
             kept.append(line)
         raise CandidateError(
@@ -140,7 +156,7 @@ class _Reader:
         )
 
     def _whole(self, path: str, fence: str) -> WholeFile:
-        end = re.compile(rf"{re.escape(fence[0])}{{{len(fence)},}}[ \t]*")
+        end = re.compile(rf"[ \t]{{0,8}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*")
         kept: list[str] = []
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -153,8 +169,65 @@ class _Reader:
         )
 
 
-def _text(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+# Unified diffs: what their hunks say of lines, never what they say of line numbers, which models get wrong.
+
+_OLD = re.compile(r"--- (?P<path>\S[^\t\n]*)(?:\t.*)?")
+_NEW = re.compile(r"\+\+\+ (?P<path>\S[^\t\n]*)(?:\t.*)?")
+_HUNK = re.compile(r"@@(?: .*)?")
+
+
+def diff_edits(lines: Sequence[str], path: str = "") -> Iterator[Edit]:
+    """The edits of the diffs in a text; none where there is no diff.
+
+    A hunk is found again by its lines, so that wrong numbers do no harm; its context has to be right, and to make it
+    the only one. A file that is made is given as a whole.
+
+    Args:
+        lines: of the answer, without their ends.
+        path: the file, where something before the diff names it; then its headers may be missing.
+    """
+    at, is_made = 0, False
+    if path and not any(_HUNK.fullmatch(line) for line in lines):
+        lines = ("@@", *(line for line in lines if not (_OLD.fullmatch(line) or _NEW.fullmatch(line))))
+    while at < len(lines):
+        if header := _header(lines, at):
+            is_made, path = header
+            at += 2
+        elif path and _HUNK.fullmatch(lines[at]):
+            hunk, at = _hunk(lines, at + 1)
+            old = "".join(f"{text}\n" for mark, text in hunk if mark != "+")
+            new = "".join(f"{text}\n" for mark, text in hunk if mark != "-")
+            if old != new:
+                yield WholeFile(path, new) if is_made and not old else SearchReplace(path, old, new)
+        else:
+            at += 1
+
+
+def _header(lines: Sequence[str], at: int) -> tuple[bool, str] | None:
+    """Whether a file is made, and its path, where the two lines that name it stand here."""
+    old, new = _OLD.fullmatch(lines[at]), _NEW.fullmatch(lines[at + 1]) if at + 1 < len(lines) else None
+    if not (old and new):
+        return None
+    path = clean_path(new["path"])
+    return old["path"].strip() == "/dev/null", path[2:] if path[:2] in ("a/", "b/") else path
+
+
+def _hunk(lines: Sequence[str], at: int) -> tuple[list[tuple[str, str]], int]:
+    """The lines of a hunk, each with its mark, and the place behind it. An empty one is context: models leave out the
+    blank that it begins with."""
+    kept: list[tuple[str, str]] = []
+    while at < len(lines) and (lines[at][:1] in ("", "+", "-", " ", "\\")) and not _header(lines, at):
+        line = lines[at]
+        if line[:1] != "\\":  # "\ No newline at end of file"
+            kept.append((line[:1] or " ", line[1:]))
+        at += 1
+    while kept and kept[-1] == (" ", ""):
+        kept.pop()  # what parts the diff from the prose below
+    return kept, at
+
+
+def _text(lines: Sequence[str], indent: str = "") -> str:
+    return "".join(f"{line.removeprefix(indent)}\n" for line in lines)
 
 
 def clean_path(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +16,16 @@ from groundwire.core._errors import ConfigError, ModelReplyInvalid, TaskError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._prompt_text import inert, printable, unfence
+from groundwire.core._reply_parts import fenced_blocks
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ActorTraits
 from groundwire.models._choice import backend_for
 
 # Functions that have a signature and a docstring and no body yet: found in a tree, filled with what a model wrote.
 
 INDENT = "    "
+LONGEST_SIGNATURE = 4000
+"""Its characters."""
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -55,9 +60,9 @@ class Stub:
         """The module with the function's body from a reply that goes on after the signature; None where there is none.
 
         The body ends at the first line that is not indented. Lines at its end that don't parse, since the reply was cut
-        off, are dropped.
+        off, are dropped. A reply that begins the function anew, in a fence or not, is read from its own body on.
         """
-        lines = _body_lines(reply)
+        lines = _body_lines(_behind_signature(reply, self.signature))
         while lines:
             text = f"{self.before}{''.join(_without_docstring(lines))}{self.after}"
             if _parses(text):
@@ -135,6 +140,31 @@ def _parts(doc: str) -> list[str | doctest.Example]:
         return [doc]
 
 
+def _behind_signature(reply: str, signature: str) -> str:
+    """What stands behind the function's own signature where the reply writes it again, with the imports before it."""
+    name = signature.partition("def ")[2].partition("(")[0].strip()
+    begins = re.compile(rf"^(?:async )?def {re.escape(name)}\(", re.MULTILINE)
+    texts = [*(block.text for block in fenced_blocks(reply)), reply]
+    text, begun = next(((text, found) for text in texts if (found := begins.search(text))), (reply, None))
+    end = _colon(text, begun.end() - 1) if begun else -1
+    before = text[: begun.start()].split("\n") if begun else []
+    if begun is None or end < 0 or any(line[:1] in (" ", "\t") and line.strip() for line in before):
+        return reply  # a body stands before it
+    imports = [line for line in before if line.startswith(("import ", "from "))]
+    first, _, below = text[end:].partition("\n")
+    return "\n" + "".join(f"{INDENT}{line.strip()}\n" for line in (*imports, first) if line.strip()) + below
+
+
+def _colon(text: str, start: int) -> int:
+    """The place behind the colon that ends a signature whose bracket opens at `start`; -1 where there is none."""
+    depth = 0
+    for at in range(start, min(len(text), start + LONGEST_SIGNATURE)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if text[at] == ":" and not depth:
+            return at + 1
+    return -1
+
+
 def _body_lines(reply: str) -> list[str]:
     """The body's lines: what stands behind the colon, and all below it up to the first line that is not indented."""
     first, _, below = reply.partition("\n")
@@ -203,6 +233,8 @@ class FunctionWriter:
     Raises:
         ConfigError: an argument is out of range, or the model can't be had.
     """
+
+    traits = ActorTraits(revision=2)
 
     def __init__(
         self, model: str | Backend, *, samples: int = 4, temperature: float = 0.8, max_tokens: int = 128

@@ -97,7 +97,7 @@ class LLMActor:
             )
         # what a subclass does when it proposes is not known here
         calls_only = type(self).propose is LLMActor.propose
-        self.traits = ActorTraits(needs=Needs(coverage=coverage), calls_only=calls_only)
+        self.traits = ActorTraits(needs=Needs(coverage=coverage), calls_only=calls_only, revision=2)
         self._backend = backend_for(model)
         self._instructions = instructions.strip()
         self._temperature = temperature

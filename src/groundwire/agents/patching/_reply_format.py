@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,9 +20,11 @@ from groundwire.agents.patching._edit_blocks import (
     clean_path,
     parse_answer,
 )
+from groundwire.agents.prompting._structured import json_of
 from groundwire.core._contradictions import said_in
 from groundwire.core._errors import CandidateError, Contradiction
 from groundwire.core._prompt_text import unfence
+from groundwire.core._reply_parts import ANNOUNCEMENT, fenced_blocks
 
 AnswerForm = Literal["auto", "edits", "whole", "schema", "text"]
 FileForm = Literal["edits", "whole", "schema"]
@@ -83,7 +86,7 @@ def read_structured(answer: str, form: type[ProposedChange] = ProposedChange) ->
             do="Give only the lines that change.",
         )
     try:
-        change = form.model_validate_json(answer)
+        change = form.model_validate_json(json_of(form, answer))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the answer"
@@ -161,23 +164,27 @@ def read_text(answer: str, path: str) -> tuple[Edit, ...]:
     return (WholeFile(path, text),)
 
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*")
+_PROSE = (".md", ".txt", ".rst", "")
+"""Endings of files in which prose and fences may be what was asked for."""
+MOST_BEHIND = 3
+"""Lines that may stand behind what was announced and fenced: "Let me know if you need more." """
 
 
 def _without_frame(text: str, path: str) -> str:
-    """The text without a line that names the file or ends with a colon (`Here is the list:`), and without one fence
-    around all that is left."""
+    """The text without a line that names the file, without what announces it (`Here is the list:`), and without the
+    fence around it. Of a program, or of data, it is the one fenced block, whatever is said around it."""
     lines = text.strip().split("\n")
     names_file = re.fullmatch(r"[*` \t]*FILE:(.*)", lines[0])
     if names_file and clean_path(names_file[1]) == path:
         lines = "\n".join(lines[1:]).strip("\n").split("\n")
-    behind = "\n".join(lines[1:]).strip("\n").split("\n") if lines[0].rstrip().endswith(":") else lines
-    for inner in (lines, behind):
-        fence = _FENCE.fullmatch(inner[0])
-        ends = [n for n, line in enumerate(inner) if n and fence and line.strip() == fence[1]]
-        if ends and ends[0] == len(inner) - 1:
-            return "\n".join(inner[1:-1])
-    return "\n".join(lines)
+    blocks = fenced_blocks("\n".join(lines))
+    if len(blocks) != 1:
+        return "\n".join(lines)
+    start, end = blocks[0].lines
+    before, behind = [list(filter(str.strip, said)) for said in (lines[:start], lines[end:])]
+    announced = all(line.rstrip().endswith(":") or ANNOUNCEMENT.match(line) for line in before)
+    framed = announced and blocks[0].is_closed and len(behind) <= (MOST_BEHIND if before else 0)
+    return blocks[0].text if framed or PurePosixPath(path).suffix not in _PROSE else "\n".join(lines)
 
 
 def _read_either(answer: str, read: Callable[[str], tuple[Edit, ...]]) -> tuple[Edit, ...]:

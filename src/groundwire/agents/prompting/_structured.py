@@ -13,6 +13,7 @@ from groundwire.core._contexts import ModelCaller
 from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._prompt_text import data, head_tail, inert
+from groundwire.core._reply_parts import json_in
 
 # Sends an answer back: the conversation so far, the answer as data, and what is wrong with it.
 #
@@ -131,13 +132,26 @@ async def ask_for(
     )
 
 
+def json_of(form: type[BaseModel], text: str) -> str:
+    """The JSON in a text that is an object of `form`; the text as it is where there is none, or several that differ."""
+
+    def fits(written: str) -> bool:
+        try:
+            form.model_validate_json(written)
+        except ValidationError:
+            return False
+        return True
+
+    return json_in(text, fits)
+
+
 def _read(form: type[T], texts: Sequence[str]) -> tuple[tuple[T, ...], str]:
     """The objects that could be read, and what was wrong with the first that could not."""
     found: list[T] = []
     problem = "" if texts else "it is empty"
     for text in texts:
         try:
-            found.append(form.model_validate_json(text))
+            found.append(form.model_validate_json(json_of(form, text)))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the answer"

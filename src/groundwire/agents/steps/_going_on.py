@@ -13,16 +13,10 @@ from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._models import Backend, Message
 from groundwire.core._prompt_text import inert, unfence
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import ANNOUNCEMENT
 from groundwire.core._traits import BackendTraits
 
 _FENCE = re.compile(r"[ \t]{0,3}(?:`{3,}|~{3,})[^\n`]{0,40}")
-_SAYS_SO = re.compile(
-    r"[ \t*_#>]{0,6}(?:(?:sure|okay|ok|certainly|of course)(?:[,!.][^\n:]{0,80}|[ ][^\n:]{0,80})?(?::|[!.…]{1,3})"
-    r"|(?:here(?:[’']s| is| are)|(?:the )?(?:next|remaining|following|corrected|rest of the) )[^\n:]{0,80}(?::|\.{3}|…)"
-    r"|(?:continuing|continued|continuation|continue|resuming|going on)(?:[ ][^\n:]{0,60})?(?::|\.{3}|…))[ \t*_]{0,6}",
-    re.IGNORECASE,
-)
-"""A line, or its beginning, that only announces what follows."""
 DISTINCT = 12
 """Characters from which on one line alone is taken for a repetition of the last one that is kept."""
 
@@ -64,13 +58,13 @@ def _may_repeat(own: Sequence[str], shown: Sequence[str]) -> bool:
 def _announced(lines: list[str], *, is_whole: bool) -> list[str]:
     """Without what announces the text and the fence around it."""
     says = next((at for at, line in enumerate(lines) if line.strip()), 0)
-    while lines and _SAYS_SO.fullmatch(lines[says].rstrip("\n")):
+    while lines and ANNOUNCEMENT.fullmatch(lines[says].rstrip("\n")):
         lines = lines[says + 1 :]
         says = next((at for at, line in enumerate(lines) if line.strip()), 0)
         lines, says = lines[says:], 0
     if lines and _is_announcement(lines[says]):
         lines = lines[says:]
-    if lines and (begins := _SAYS_SO.match(lines[0])) and begins[0].rstrip(" \t*_").endswith(":"):
+    if lines and (begins := ANNOUNCEMENT.match(lines[0])) and begins[0].rstrip(" \t*_").endswith(":"):
         lines = [lines[0][begins.end() :], *lines[1:]]
     if lines and not is_whole and len(lines) == 1 and not lines[0].endswith("\n") and _is_announcement(lines[0]):
         return []
@@ -82,7 +76,7 @@ def _announced(lines: list[str], *, is_whole: bool) -> list[str]:
 
 
 def _is_announcement(line: str) -> bool:
-    return bool(_SAYS_SO.match(line) or _FENCE.match(line))
+    return bool(ANNOUNCEMENT.match(line) or _FENCE.match(line))
 
 
 def _lines_of(text: str) -> list[str]:

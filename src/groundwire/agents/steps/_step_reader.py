@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._answers import REFUSED, TWO, bare_answer, plain_answer, stated_answer
@@ -14,6 +13,7 @@ from groundwire.core._errors import CandidateError, ModelReplyInvalid
 from groundwire.core._models import Backend, Completion, Request, ToolSpec
 from groundwire.core._prompt_text import data, head_tail, plain, unfence
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import json_in, labelled, objects_in, strict_json
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Answer, Call, Offer, Ruling, SeenCall, Step, Steps
 from groundwire.models._choice import backend_for
@@ -21,10 +21,11 @@ from groundwire.models._choice import backend_for
 # Reads a model's next step: a native tool call, or one JSON object in its text.
 
 MAX_CHARS = 64_000
-MAX_STARTS = 64
 REFUSAL_CHARS = 80
-"""Opening braces at which an object is looked for; a flood of them is no answer."""
-_BEGINS_STEP = re.compile(r'\{\s{0,20}"(?:tool|answer|arguments)"\s{0,20}:')
+_NAMES = ("tool", "name", "tool_name", "function", "action")
+_ARGUMENTS = ("arguments", "parameters", "args", "input", "action_input", "tool_input")
+"""How models that learned other forms name a call's parts; ours come first."""
+_BEGINS_STEP = re.compile(rf"\{{\s{{0,20}}[\"']?(?:answer|{'|'.join((*_NAMES, *_ARGUMENTS))})[\"']?\s{{0,20}}:")
 FORM = 'Answer with one JSON object: {"tool": "…", "arguments": {…}} or {"answer": "…"}.'
 
 
@@ -86,9 +87,10 @@ def _read_text(text: str) -> Step:
         raise CandidateError(f"The answer has {len(text)} characters; at most {MAX_CHARS} are read.", do=FORM)
     answers: list[str] = []
     for found in objects_in(unfence(text)):
+        call = None if answers else _call_in(found)
+        if call is not None:
+            return call
         match found:
-            case {"tool": str(tool), **rest} if tool and not answers:
-                return Call(tool, _mapping(rest.get("arguments", {})))
             case {"answer": str() | int() | float() as answer}:
                 answers.append(bare_answer(str(answer)))
             case _:
@@ -104,27 +106,34 @@ def _read_text(text: str) -> Step:
     raise CandidateError("No step was found in the answer.", do=FORM)
 
 
-def objects_in(text: str) -> list[Mapping[str, Any]]:
-    """The outermost JSON objects in a text, in order."""
-    decoder = json.JSONDecoder(parse_constant=_refused)
-    found: list[Mapping[str, Any]] = []
-    start = text.find("{")
-    for _ in range(MAX_STARTS):
-        if start < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            found.append(value)
-        start = text.find("{", end)
-    return found
+def _call_in(found: Mapping[str, Any]) -> Call | None:
+    """The call that an object is, in this form or another that models know: `{"name": …, "arguments": {…}}`,
+    `{"action": …, "action_input": {…}}`, `{"function": {"name": …, "arguments": "{…}"}}`."""
+    match found:
+        case {"tool": str(tool), **rest} if tool:
+            return Call(tool, _given(rest) or {})
+        case {"function": {"name": str(tool), **rest}} if tool:
+            return Call(tool, _given(cast("Mapping[str, Any]", rest)) or {})
+        case _:
+            tool = next((found[name] for name in _NAMES if isinstance(found.get(name), str)), "")
+            try:
+                # a name alone says too little: only with arguments it names a call
+                arguments = _given(found) if tool else None
+            except CandidateError:
+                return None
+            return None if arguments is None else Call(tool, arguments)
+
+
+def _given(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A call's arguments; None where it names none. Some models write them as JSON within JSON."""
+    given: object = next((found[name] for name in _ARGUMENTS if name in found), None)
+    return _object(given) if isinstance(given, str) else None if given is None else _mapping(given)
 
 
 def _object(text: str) -> Mapping[str, Any]:
     try:
-        return _mapping(json.loads(text[:MAX_CHARS] or "{}", parse_constant=_refused))
+        value: object = strict_json(json_in(text[:MAX_CHARS]) or "{}")
+        return _mapping(strict_json(json_in(value)) if isinstance(value, str) else value)
     except (ValueError, RecursionError) as error:
         raise CandidateError(f"The call's arguments are no JSON object: {error}.", do=FORM) from None
 
@@ -133,10 +142,6 @@ def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise CandidateError("A call's arguments must be a JSON object.", do=FORM)
     return cast("dict[str, Any]", value)
-
-
-def _refused(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 # Another model looks at a call before it is made.
@@ -189,11 +194,9 @@ class ModelReviewer:
 
 
 def _read(text: str) -> Ruling:
-    for found in objects_in(text):
-        match found:
-            case {"ruling": str(ruling)} if ruling in RULINGS:
-                why, instead = str(found.get("why", "")), str(found.get("instead", ""))
-                return Ruling(RULINGS[ruling], plain(why, SAID_CHARS), plain(instead, SAID_CHARS))
-            case _:
-                pass
-    return Ruling(None, "the reviewer's answer could not be read")
+    said = without_reasoning(text)
+    rulings = {ruling.rstrip(".").casefold() for ruling in labelled(said, "ruling")}
+    if len(rulings) != 1 or not rulings <= RULINGS.keys():
+        return Ruling(None, "the reviewer's answer could not be read" if len(rulings) < 2 else "it says two things")
+    why, instead = (next(iter(labelled(said, name)), "") for name in ("why", "instead"))
+    return Ruling(RULINGS[rulings.pop()], plain(why, SAID_CHARS), plain(instead, SAID_CHARS))

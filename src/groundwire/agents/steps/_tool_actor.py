@@ -191,7 +191,7 @@ class ToolActor:
         ConfigError: an argument is out of range, or the model's form is not known.
     """
 
-    traits = ActorTraits(needs=Needs(episode=True), revision=2)
+    traits = ActorTraits(needs=Needs(episode=True), revision=3)
 
     def __init__(
         self,

@@ -16,14 +16,14 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import fenced_blocks, labelled
 from groundwire.core._traits import models_of
 
 STEP_TOKENS = 600
 MOST_STEPS = 64
-_STEP = re.compile(
-    r"^[ \t*_]{0,10}step[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:step[ ])?(\d{1,4}|none)", re.IGNORECASE | re.MULTILINE
+_CORRECTED = re.compile(
+    r"^[ \t*_#>-]{0,10}corrected(?:[ ]step)?[ \t*_]{0,6}[:=][*_]{0,3}", re.IGNORECASE | re.MULTILINE
 )
-_CORRECTED = re.compile(r"^[ \t*_]{0,10}corrected(?:[ ]step)?[ \t*_]{0,6}[:=][*_]{0,3}", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,13 @@ def _as_data(steps: Sequence[str]) -> str:
 
 def _read(text: str, steps: int) -> BadStep | None:
     said = without_reasoning(text)
-    found, corrected = _STEP.search(said), _CORRECTED.search(said)
-    if found is None or corrected is None or not found[1].isdigit() or not 1 <= int(found[1]) <= steps:
+    corrected = _CORRECTED.search(said)
+    named = labelled(said[: corrected.start()] if corrected else said, "step", "first bad step")
+    number = re.match(r"(?:step[ ])?#?(\d{1,4})\b", named[0], re.IGNORECASE) if named else None
+    if number is None or not 1 <= int(number[1]) <= steps:
         return None
-    better = said[corrected.end() :].strip()
-    return BadStep(int(found[1]) - 1, better) if better else None
+    behind = said[corrected.end() :].strip() if corrected else ""
+    fenced = fenced_blocks(behind) if behind.startswith(("```", "~~~")) else []
+    held = fenced[0].text if fenced else behind or next(iter(labelled(said, "corrected", "corrected step")), "")
+    better = held.strip()
+    return BadStep(int(number[1]) - 1, better) if better else None

@@ -30,7 +30,7 @@ from groundwire.core._reasoning_text import without_reasoning
 SHOWN_TOKENS = 400
 MOST_ROUNDS = 15
 _STATED = re.compile(
-    r"confiden(?:ce|t)(?:[ ](?:level|score|rating))?[ \t*_`\"']{0,10}(?:[:=：]|\b(?:is|of|at)\b)[ \t*_`\"']{0,10}"
+    r"confiden(?:ce|t)(?:[ ](?:level|score|rating))?[ \t*_`\"']{0,10}(?:[:=：>]|\b(?:is|of|at)\b)[ \t\n*_`\"']{0,10}"
     r"(?P<number>\d{1,6}(?:[.,]\d{1,6})?|\.\d{1,6})[ \t*_]{0,4}"
     r"(?:(?P<percent>%|per[ ]?cent)|(?:/|out[ ]of)[ \t]{0,3}(?P<of>\d{1,4}))?",
     re.IGNORECASE,

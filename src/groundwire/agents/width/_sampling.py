@@ -18,9 +18,10 @@ from groundwire.core._traits import ActorTraits, Needs
 from groundwire.models._chat import all_of
 from groundwire.models._choice import backend_for
 
-REVISED = ActorTraits(needs=Needs(episode=True), revision=2)
+REVISED = ActorTraits(needs=Needs(episode=True), revision=3)
 """Of methods that ask for answers: they know what the episode has judged, by what it says. The second revision since
-answers are read in whatever form models give them, and compared by one normal form."""
+answers are read in whatever form models give them, and compared by one normal form; the third since what judges and
+moderators say is, too."""
 CONTROL = replace(REVISED, grounded=False)
 """Of those that revise or judge themselves."""
 

@@ -28,13 +28,11 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import labelled
 
 SHOWN_TOKENS = 800
 MOST = 10
-_BEST = re.compile(
-    r"^[ \t*_]{0,10}best[ \t*_]{0,6}[:=][ \t*_#]{0,5}(?:(?:candidate|answer|number)[ ]{1,2}#?)?(\d{1,3})",
-    re.IGNORECASE | re.MULTILINE,
-)
+_NUMBER = re.compile(r"(?:(?:the|candidate|answer|option|number)[ ]{1,2}){0,3}\#?(\d{1,3})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,8 @@ async def judge_side_by_side(
     prompt = load_prompt("judge_side_by_side_v1")
     messages = prompt.messages(task=task, candidates=compared)
     (said,) = await judge.texts(context, [messages], prompt.name, "judge", phase=phase + 1)
-    best = _BEST.search(without_reasoning(said))
+    stated = labelled(without_reasoning(said), "best")
+    best = _NUMBER.match(stated[-1]) if stated else None
     place = int(best[1]) if best else 0
     first = (order[place - 1],) if 1 <= place <= len(order) else ()
     return JudgeRanking((*first, *(i for i in range(len(answers)) if i not in first)), stated_confidence(said))

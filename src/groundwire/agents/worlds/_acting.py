@@ -15,7 +15,6 @@ from groundwire.agents.patching._evidence import (
 )
 from groundwire.agents.patching._llm_critic import reflection_by
 from groundwire.agents.prompting._templates import check_range, instructed, load_prompt, risen
-from groundwire.agents.steps._step_reader import objects_in
 from groundwire.core._answers import bare_answer
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext, CriticContext, Reflection
@@ -25,6 +24,7 @@ from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, head_tail, plain, printable, tagged
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import labelled
 from groundwire.core._scene import Scene
 from groundwire.core._signals import Verdict
 from groundwire.core._traits import ActorTraits, Needs
@@ -69,7 +69,9 @@ EMPTY_ANSWERS = 3
 """Calls for one action, where answers hold none; each is warmer."""
 ACTION_CHARS = 300
 
-ACTION = re.compile(r"^[ \t]*(?:>|\W{0,3}action\W{0,3}:)[ \t]*(?P<action>\S.*)$", re.IGNORECASE | re.MULTILINE)
+_REASONED = re.compile(r"(?P<action>.{1,300}?)(?:[.,;:(–—]|[ ](?:because|since|so|as|to see)\b|[ ]-[ ])", re.IGNORECASE)
+"""A hint, and why it is taken."""
+_TYPED = re.compile(r"^[ \t]*>[ \t]*(?P<action>\S.*)$", re.MULTILINE)
 
 
 class ReActActor:
@@ -105,7 +107,7 @@ class ReActActor:
             )
         self._reflects = remembers in ("reflections", "both")
         self._replays = remembers in ("last_attempt", "both")
-        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0), revision=2)
+        self.traits = ActorTraits(needs=Needs(lessons=lessons if self._reflects else 0), revision=3)
         self._backend = backend_for(model)
         self._instructions = instructions.strip()
         self._temperature = temperature
@@ -175,34 +177,34 @@ def _last_attempt(context: ActorContext) -> str:
 def read_action(text: str, scene: Scene) -> str:
     """The action that an answer names, as one printable line; empty where it names none.
 
-    It stands after the last `Action:` (or `>`), or in a JSON object's `action`; thinking and markup are left out. Where
-    the world gives hints and there is no such line, it is the hint that is mentioned last. A hint is returned as the
-    world spells it.
+    It stands after the last `Action:` (see `labelled`), else after the last `>`; thinking and markup are left out.
+    Where the world gives hints and there is no such line, it is the hint that is mentioned last. A hint is returned as
+    the world spells it.
     """
     said = printable(without_reasoning(text))
-    named = [*_in_objects(said), *(match["action"] for match in ACTION.finditer(said))]
+    named = labelled(said, "action") or [found["action"] for found in _TYPED.finditer(said)]
     if named or not scene.actions:
         lines = [line for line in said.splitlines() if line.strip(" \t`~")]
-        return _action_in((named or lines)[-1], scene) if named or lines else ""
+        return action_in((named or lines)[-1], scene) if named or lines else ""
     said = said.casefold()
     mentioned = [(said.rfind(hint.casefold()), len(hint), hint) for hint in scene.actions if hint.casefold() in said]
     return max(mentioned)[2] if mentioned else ""
 
 
-def _action_in(said: str, scene: Scene) -> str:
-    """The action of a line; words before it are left out only where a hint is left, since an action may be any text."""
+def action_in(said: str, scene: Scene) -> str:
+    """The action of a line, as the world spells it where it gives hints. Words before it are left out only where a hint
+    is left, since an action may be any text."""
     whole = plain(said, ACTION_CHARS).strip("`*\"' ")
     bare = plain(bare_answer(said), ACTION_CHARS).strip("`*\"' ")
     hints = {hint.casefold(): hint for hint in scene.actions}
     for action in (whole, bare):
         if action.casefold() in hints:
             return hints[action.casefold()]
+    reasoned = _REASONED.match(bare)
+    if reasoned and reasoned["action"].strip("`*\"' ").casefold() in hints:
+        return hints[reasoned["action"].strip("`*\"' ").casefold()]
     is_worded = whole[:1].isalnum() and whole.rstrip(".").endswith(bare)
     return whole if is_worded else bare
-
-
-def _in_objects(text: str) -> list[str]:
-    return [action for found in objects_in(text) if isinstance(action := found.get("action"), str)]
 
 
 # Critics of trials in an environment: one asks a model, one goes by rule.

@@ -10,19 +10,20 @@ from typing import Protocol, runtime_checkable
 from groundwire.agents.patching._evidence import lessons_as_data
 from groundwire.agents.prompting._structured import answered
 from groundwire.agents.prompting._templates import check_range, load_prompt
-from groundwire.agents.worlds._acting import hints_as_data, moves_as_data, scene_as_data
+from groundwire.agents.worlds._acting import action_in, hints_as_data, moves_as_data, scene_as_data
 from groundwire.core._contexts import ActorContext
 from groundwire.core._environments import Environment, Move, moves_so_far, start_of
 from groundwire.core._errors import CandidateError
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Request
 from groundwire.core._prompt_text import data, plain
+from groundwire.core._reply_parts import labelled
 from groundwire.core._scene import Scene, Status, tidied
 from groundwire.models._choice import backend_for
 
 LINE_CHARS = 500
 _STATED = re.compile(
-    r"value[*_`\" \t]{0,6}[:=][*_`\" \t]{0,6}(?P<number>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})[*_` \t]{0,4}"
+    r"value[*_`\"' \t]{0,6}[:=：>][*_`\"' \t\n]{0,6}(?P<number>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})[*_` \t]{0,4}"
     r"(?:(?P<percent>%)|(?:/|out[ ]of)[ \t]{0,3}(?P<of>\d{1,4}))?",
     re.IGNORECASE,
 )
@@ -150,9 +151,10 @@ class LLMForesight:
             can_do=hints_as_data(scene),
             count=str(n),
         )
-        lines = [plain(re.sub(r"^\W*\d*[.)]?\s+", "", f" {line}"), LINE_CHARS) for line in text.splitlines()]
-        hints = {hint.casefold(): hint for hint in scene.actions}
-        named = [hints.get(line.casefold(), "" if hints else line) for line in lines]
+        lines = [re.sub(r"^\W*\d*[.)]?\s+", "", f" {line}") for line in text.splitlines() if line.strip(" \t`~")]
+        known = {hint.casefold() for hint in scene.actions}
+        named = [action_in(line, scene) for line in lines]
+        named = [action for action in named if not known or action.casefold() in known]
         return list(dict.fromkeys(action for action in named if action))[:n] or list(scene.actions[:n])
 
     async def imagine(self, context: ActorContext, moves: Sequence[Move], action: str) -> Imagined:
@@ -165,11 +167,11 @@ class LLMForesight:
             scene,
             action=data("action", action),
         )
-        said = {key.casefold(): value.strip() for key, value in re.findall(r"^\W*(\w+)\W*:(.*)$", text, re.MULTILINE)}
-        status = next(iter(re.findall(r"[a-z]+", said.get("status", "").casefold())), "")
+        said = {name: next(reversed(labelled(text, name)), "") for name in ("scene", "status")}
+        status = next(iter(re.findall(r"[a-z]+", said["status"].casefold())), "")
         return Imagined(
             Scene(
-                plain(said.get("scene", text), LINE_CHARS),
+                plain(said["scene"] or text, LINE_CHARS),
                 Status(status) if status in (Status.WON, Status.LOST) else Status.RUNNING,
                 scene.actions,
             ),

@@ -177,7 +177,7 @@ class LookaheadActor:
                 "LookaheadActor got an argument out of range.",
                 do="width, depth and simulations are at least 1, discount above 0 and at most 1, explore at least 0.",
             )
-        self.traits = ActorTraits(needs=Needs(episode=True), revision=2)
+        self.traits = ActorTraits(needs=Needs(episode=True), revision=3)
         self._settings = _Settings(world, propose, width, depth, simulations, discount, explore, sees_all)
         self._value = value
         self._world = world if isinstance(world, ValuesPlaces) else None

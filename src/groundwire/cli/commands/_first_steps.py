@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,8 +12,21 @@ from groundwire.cli.commands._options import Json, Ledger, SandboxKind, flags_in
 
 
 @spelt_out
-def demo(*, json: Json = False, ledger: Ledger, sandbox: SandboxKind = None) -> None:
+def demo(
+    *,
+    projects: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Only write the buggy packages into this new folder, to try commands on."),
+    ] = None,
+    json: Json = False,
+    ledger: Ledger,
+    sandbox: SandboxKind = None,
+) -> None:
     """Repair small buggy packages with no model, key, GPU or daemon; then let a small local model write."""
+    if projects is not None:
+        from groundwire.cli._demo import write_projects
+
+        raise typer.Exit(write_projects(projects, as_json=json))
     flags = {**flags_in(ledger), "sandbox": sandbox}
     settled(flags)
     with loading():

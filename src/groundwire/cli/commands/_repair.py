@@ -185,6 +185,7 @@ def repair(
     sandbox: ProjectSandbox,
     memory: Memory,
     view: View = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print what it came to, and nothing before.")] = False,
     json: Json = False,
 ) -> None:
     """Repair a project whose tests fail; the outcome is a verified patch, or the reason why there is none."""
@@ -195,5 +196,5 @@ def repair(
         from groundwire.cli._repair import run_repair
         from groundwire.cli._view import shown_in_a_browser
     with shown_in_a_browser(settings, wanted=view):
-        code = run_repair(path, settings, apply=apply, patch_file=patch, as_json=json)
+        code = run_repair(path, settings, apply=apply, patch_file=patch, as_json=json, quiet=quiet)
     raise typer.Exit(code)

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groundwire.core._errors import ConfigError
+from groundwire.core._text import one_of
 from groundwire.graphs.library._card import GraphCard
 
 if TYPE_CHECKING:
@@ -92,4 +93,4 @@ def check_name(name: str) -> None:
         ConfigError: there is none of that name.
     """
     if name not in NAMES:
-        raise ConfigError(f"There is no graph {name!r}.", do=f"Choose one of {', '.join(NAMES)}.")
+        raise ConfigError(f"There is no graph {name!r}.", do=one_of(name, NAMES))

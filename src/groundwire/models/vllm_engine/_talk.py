@@ -129,7 +129,7 @@ def completion_of(output: Any, request: Request, *, model: str, name: str) -> Co
         raise
     copies = request.n if len(samples) == 1 else 1
     return Completion(
-        texts=tuple(texts[i] for i in kept) * copies,
+        texts=tuple(kept.values()) * copies,
         model=name,
         **asdict(used),
         finish_reasons=tuple(reasons[i] for i in kept) * copies,

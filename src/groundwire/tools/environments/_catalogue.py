@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from importlib import import_module
 
 from groundwire.core._errors import ConfigError
+from groundwire.core._text import one_of
 from groundwire.tools.environments._world import World
 
 BUILT_IN: tuple[str, ...] = (
@@ -56,10 +56,7 @@ def world(name: str) -> World:
     if adapted := _adapted(name):
         return adapted
     known = [*(each.replace("_", "-") for each in BUILT_IN), *ADAPTED]
-    lower = {each.casefold(): each for each in known}
-    close = [lower[each] for each in difflib.get_close_matches(name.casefold(), lower, n=3)]
-    do = f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join([*known, FORMS])}."
-    raise ConfigError(f"There is no world called {name!r:.80}.", do=do)
+    raise ConfigError(f"There is no world called {name!r:.80}.", do=one_of(name, known, also=FORMS))
 
 
 def _adapted(name: str) -> World | None:

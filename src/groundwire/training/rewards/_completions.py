@@ -22,13 +22,10 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._errors import CandidateError, TaskError
 from groundwire.core._prompt_text import printable, unfence
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import fenced_blocks
 from groundwire.core._tasks import Task
 
 _EDITS = re.compile(r"^[ \t#*>-]{0,8}FILE:", re.MULTILINE)
-_FENCED = re.compile(
-    r"^[ \t]{0,3}(`{3,}|~{3,})([^`\n]{0,60})\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
-)
-MOST_FENCES = 64
 MOST_CUT_OFF = 50_000
 """Characters of cut-off code that is looked into."""
 
@@ -124,7 +121,7 @@ def _stub(task: Task, path: str) -> Stub | None:
 
 def _codes(said: str) -> Iterator[str]:
     """What may be a program, the likeliest first: the last fences said to be Python, other fences, the whole text."""
-    fences = [(found[2].strip().lower(), found[3]) for found in _FENCED.finditer(said)][:MOST_FENCES]
+    fences = [(block.name, block.text) for block in fenced_blocks(said)]
     yield from (code for name, code in reversed(fences) if name.startswith(("py", "python")))
     yield from (code for name, code in reversed(fences) if not name.startswith(("py", "python")))
     if not fences:

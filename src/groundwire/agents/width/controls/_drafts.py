@@ -25,6 +25,7 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import labelled
 
 # Blind resampling: more answers to the same question, told of nothing. What every loop has to beat at equal tokens.
 
@@ -113,7 +114,10 @@ class Fusion(ParallelRefine):
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 7
-_VERDICT = re.compile(r"verdict\s*:[\s*_]*(correct|wrong)", re.IGNORECASE)
+_VERDICT = re.compile(r"\bverdict\s{0,5}:[^\n]{0,100}", re.IGNORECASE)
+_RULED = re.compile(
+    r"\b(?:(?P<wrong>incorrect|wrong|not[ ](?:correct|right))|not[ ]wrong|correct|right)\b", re.IGNORECASE
+)
 
 
 class Sets:
@@ -197,5 +201,7 @@ class Sets:
 
 
 def _is_wrong(text: str) -> bool:
-    verdicts = _VERDICT.findall(without_reasoning(text))
-    return bool(verdicts) and verdicts[-1].lower() == "wrong"
+    said = without_reasoning(text)
+    verdicts = labelled(said, "verdict") or _VERDICT.findall(said)  # at the end of a sentence
+    ruled = _RULED.search(verdicts[-1]) if verdicts else None
+    return ruled is not None and ruled["wrong"] is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 
 from groundwire.agents.prompting._templates import load_prompt
@@ -15,13 +13,13 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._models import Backend, Message
 from groundwire.core._prompt_text import inert
 from groundwire.core._reasoning_text import without_reasoning
+from groundwire.core._reply_parts import labelled
 
 SHOWN_TOKENS = 1200
 MOST_ROUNDS = 4
 SIDES = ("affirmative", "negative")
 NOTHING_SAID = "(nothing)"
 """Some providers refuse a message without text."""
-_OBJECT = re.compile(r"\{[^{}]{0,10000}\}")
 
 
 class MadDebate:
@@ -119,12 +117,7 @@ class MadDebate:
 
 
 def _preference(text: str) -> int | None:
-    """The side that a moderator's JSON names, 0 or 1; None where it names none."""
-    for found in reversed(_OBJECT.findall(without_reasoning(text))):
-        try:
-            said: object = json.loads(found)
-        except ValueError:
-            continue
-        side = str(said.get("preference", "")).strip().lower() if isinstance(said, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # JSON
-        return SIDES.index(side) if side in SIDES else None
-    return None
+    """The side that a moderator names last, 0 or 1; None where it names none."""
+    said = labelled(without_reasoning(text), "preference")
+    words = said[-1].casefold().rstrip(".").removesuffix(" side").removeprefix("the ") if said else ""
+    return SIDES.index(words) if words in SIDES else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,11 +33,19 @@ class SubQuestion:
     answer: str
 
 
+_ASKED = re.compile(
+    r"^[ \t]*(?:[-+*•>#]{1,6}[ \t]+|\d{1,2}[.)][ \t]+)?[*_]{0,3}"
+    r"(?:(?P<q>Q|question)|(?P<a>A|answer))[ ]?\d{0,2}[*_]{0,3}[ \t]{0,3}[:.)][*_]{0,3}[ \t]*(?P<said>\S[^\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
 def read_steps(text: str) -> list[SubQuestion]:
-    """The steps in a model's text: lines `Q: …`, each with a line `A: …` behind it; at most 16."""
-    lines = [line.strip() for line in without_reasoning(text).split("\n") if line.strip()]
-    pairs = [(q[2:].strip(), a[2:].strip()) for q, a in pairwise(lines) if q[:2] == "Q:" and a[:2] == "A:"]
-    return [SubQuestion(question, answer) for question, answer in pairs if question and answer][:MOST_STEPS]
+    """The steps in a model's text: lines `Q: …`, each with a line `A: …` behind it, however they are dressed
+    (`**Q1:** …`, `2. Question: …`); at most 16."""
+    lines = list(_ASKED.finditer(without_reasoning(text)))
+    pairs = [(q["said"], a["said"]) for q, a in pairwise(lines) if q["q"] and a["a"]]
+    return [SubQuestion(question.strip(), answer.strip()) for question, answer in pairs][:MOST_STEPS]
 
 
 class SocraticRefine:
