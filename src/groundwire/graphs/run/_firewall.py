@@ -163,6 +163,10 @@ class Firewall:
         for text in _strings(record):
             self._refuse(text, f"the ledger ({type(record).__name__})", lines=not is_quote)
 
+    def is_told_in(self, observation: Observation) -> bool:
+        """True for an observation that holds what is hidden."""
+        return any(self._found(text, lines=True) for text in _texts(observation))
+
     def let_through(self, lessons: Iterable[Lesson]) -> list[Lesson]:
         """The lessons without those that hold what is hidden."""
         return [lesson for lesson in lessons if not (self._found(lesson.text, lines=True) or self._found(lesson.raw))]
@@ -207,11 +211,7 @@ def _lines(texts: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
 
 def _strings(record: Record) -> Iterator[str]:
     if isinstance(record, Signal):
-        evidence = record.evidence
-        yield from (evidence.detail, evidence.stdout, evidence.stderr, *record.command)
-        for case in evidence.cases:
-            yield case.id
-            yield case.message
+        yield from _texts(record)
         return
     for field in fields(record):
         value: object = getattr(record, field.name)
@@ -219,3 +219,11 @@ def _strings(record: Record) -> Iterator[str]:
             yield value
         elif isinstance(value, tuple):
             yield from (item for item in cast("tuple[object, ...]", value) if isinstance(item, str))
+
+
+def _texts(seen: Observation | Signal) -> Iterator[str]:
+    evidence = seen.evidence
+    yield from (evidence.detail, evidence.stdout, evidence.stderr, evidence.note, *seen.command)
+    for case in evidence.cases:
+        yield case.id
+        yield case.message
