@@ -24,7 +24,7 @@ from groundwire.core._records import (
     Store,
     TrialEnd,
     TrialRecord,
-    episodes_of,
+    episodes_with_records,
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
@@ -110,8 +110,8 @@ async def read_run(store: Store, run: RunRecord) -> Arm:
         StorageError: the ledger can't be read, or a row of it was damaged.
     """
     columns = TrialColumns(worded=WORDING_TRIALS)
-    async for episode in episodes_of(store, run.id):
-        for row in trial_rows(episode, await store.records(episode.id)):
+    async for episode, records in episodes_with_records(store, run.id):
+        for row in trial_rows(episode, records):
             columns.add(row)
     trials, put_aside = Trials.from_columns(**columns.told()), PutAside()
     if _has_one_result_a_task(run):
