@@ -320,9 +320,8 @@ class _NamedArguments(MCPServer):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """See `MCPServer`."""
-        known = next(
-            (t.input_schema.get("properties", {}) for t in await self.list_tools() if t.name == name), arguments
-        )
+        tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
+        known: dict[str, Any] = arguments if tool is None else tool.input_schema.get("properties", {})
         if unknown := sorted(arguments.keys() - known.keys()):
             raise ToolError(f"{name} has no argument {plain(', '.join(unknown))}. It has: {', '.join(known)}.")
         return await super().call_tool(name, arguments, context)
