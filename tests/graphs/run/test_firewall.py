@@ -224,6 +224,12 @@ def test_of_hidden_evidence_only_numbers_are_kept() -> None:
     assert other.evidence.detail != kept.detail
 
 
+def test_hidden_evidence_that_is_no_utf_8_is_withheld_too() -> None:
+    full = Evidence(cases=(CaseOutcome(id="t", result=CaseResult.FAILED, message="\ud83d"),), stdout="\udfff")
+    kept = withheld(looked({"a": False}).model_copy(update={"evidence": full})).evidence
+    assert kept.detail.startswith("0 of 1 hidden cases hold; evidence withheld, sha256 ") and not kept.stdout
+
+
 # --- in the loop
 
 
