@@ -97,10 +97,10 @@ async def reported(store: SqlStore, run: RunRecord) -> int:
     """What `groundwire report` does: the seals are looked at, and the numbers made. Gives the statements it took."""
     asked, ask = 0, Sql.rows
 
-    def counted(query: Sql, session: Any, **values: Any) -> Sequence[Sequence[Any]]:
+    def counted(self: Sql, session: Any, **values: Any) -> Sequence[Sequence[Any]]:
         nonlocal asked
         asked += 1
-        return ask(query, session, **values)
+        return ask(self, session, **values)
 
     Sql.rows = counted
     try:

@@ -103,8 +103,9 @@ def asset(name: str) -> str:
 
 def _inert(value: object) -> object:
     """Whatever a template sets into a page, with nothing in it that can't be seen, also where no filter was named."""
-    is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return value if not is_text or value.isprintable() else block(value, limit=len(value))
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return block(value, limit=len(value))
 
 
 def _plain(text: object, limit: int = 200) -> str:
