@@ -38,6 +38,7 @@ from groundwire.evaluation import read_run, report_on
 from groundwire.memory import SqlStore, size_of
 from groundwire.memory._archive import check_archived, copy_run, remove_runs
 from groundwire.memory._checking import check_run
+from groundwire.memory._sql import Sql
 from groundwire.models import ScriptedBackend
 
 sys.path.insert(0, str(Path(__file__).parent / "gpu"))
@@ -92,10 +93,22 @@ async def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
     return await work(), time.process_time() - before
 
 
-async def reported(store: SqlStore, run: RunRecord) -> None:
-    """What `groundwire report` does: the seals are looked at, and the numbers made."""
-    await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
-    report_on([await read_run(store, run)])
+async def reported(store: SqlStore, run: RunRecord) -> int:
+    """What `groundwire report` does: the seals are looked at, and the numbers made. Gives the statements it took."""
+    asked, ask = 0, Sql.rows
+
+    def counted(self: Sql, session: Any, **values: Any) -> Sequence[Sequence[Any]]:
+        nonlocal asked
+        asked += 1
+        return ask(self, session, **values)
+
+    Sql.rows = counted
+    try:
+        await check_run(store, run.id, keys=FileKeys(), thorough=False, keeps_episodes=False)
+        report_on([await read_run(store, run)])
+    finally:
+        Sql.rows = ask
+    return asked
 
 
 async def grown(store: SqlStore, tasks: Sequence[Task], times: int) -> RunRecord:
@@ -146,7 +159,7 @@ async def measured(url: str, sizes: Sequence[int], tell: Callable[[Mapping[str, 
             now, more = await size_of(store), times * TASKS
             recall_cpu, recall_wall = await recalls(store, tasks)
             _, report_first = await timed(lambda run=first: reported(store, run))
-            _, report_newest = await timed(lambda run=newest: reported(store, run))
+            statements, report_newest = await timed(lambda run=newest: reported(store, run))
             tell(
                 {
                     "episodes": there + more,
@@ -159,6 +172,7 @@ async def measured(url: str, sizes: Sequence[int], tell: Callable[[Mapping[str, 
                     "recall_wall_ms": recall_wall,
                     "report_first_s": report_first,
                     "report_newest_s": report_newest,
+                    "report_statements": statements / more,
                     "newest": more,
                 }
             )

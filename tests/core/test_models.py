@@ -68,3 +68,12 @@ def test_a_completion_is_read_as_it_was_written(
         top_logprobs=top,
     )
     assert Completion.model_validate_json(completion.model_dump_json()) == completion
+
+
+def test_half_an_emoji_keeps_no_answer_out_of_the_ledger() -> None:
+    call = ToolCall(id="1", name="say", arguments='{"text": "\ud83d"}')
+    answer = Completion(
+        texts=("\ufeffcut \ud83d", "\ude00\U0001f600", "\ud83d\ude00"), thinking=("\udfff",), tool_calls=((call,),)
+    )
+    assert answer.texts == ("\ufeffcut \ufffd", "\ufffd\U0001f600", "\U0001f600") and answer.thinking == ("\ufffd",)
+    assert Completion.model_validate_json(answer.model_dump_json()) == answer

@@ -24,6 +24,7 @@ from groundwire.graphs.library._code_repair import code_repair
 from groundwire.memory import InMemoryStore
 from groundwire.models import ScriptedBackend
 from groundwire.tools import HiddenTests
+from groundwire.tools._every_test import EveryTest
 
 
 async def run_of(store: Store, graph: FeedbackGraph, task: Task, **config: object) -> str:
@@ -107,6 +108,21 @@ async def test_a_pass_whose_hidden_tests_came_to_no_verdict_has_no_truth(has_hid
     assert {s.verdict for s in arm.trials.row(1).samples} == {Verdict.NONE if has_hidden else Verdict.PASS}
     (told,) = report_on([arm]).arms
     assert (told.measured.outcome.final.part, told.measured.outcome.unjudged.part) == ((0, 1) if has_hidden else (1, 0))
+
+
+async def test_samples_that_only_hidden_tests_judged_count_beside_those_that_visible_ones_refuted() -> None:
+    store = InMemoryStore()
+    graph = FeedbackGraph()
+    graph.add_actor("write", Guesser([["wrong", "right", "right and deep", "right still", "bad"]]), width=5)
+    every = EveryTest(Check(origin=Origin.TESTS), Check(("right", "deep"), Origin.HIDDEN_TESTS))
+    graph.add_tool("judge", every).add_edge("write", "judge")
+    task = Task(id="guess", tree=Tree({ANSWER: b""}), hidden=Hidden(("pytest",), Tree({"secret.py": b"assert True\n"})))
+    run_id = await run_of(store, graph, task)
+    (run,) = await store.runs(prefix=run_id)
+    (row,) = (await read_run(store, run)).trials.rows()
+    told = [sample.verdict for sample in row.samples]
+    assert (told.count(Verdict.FAIL), told.count(Verdict.PASS)) == (4, 1)
+    assert (row.visible, row.hidden) == (Verdict.NONE, Verdict.PASS), "the one that is handed out"
 
 
 def test_an_episode_that_never_began_is_one_row_without_a_verdict() -> None:

@@ -44,6 +44,46 @@ async def test_a_verifier_that_steers_says_so_and_quotes_no_test(tmp_path: Path)
     assert {case.id: case.message for case in seen.evidence.cases if case.message} == {"reward::reward": "0.0 of 1"}
 
 
+async def test_what_harborignore_leaves_out_is_laid_nowhere(tmp_path: Path) -> None:
+    only_as_told = shell("[ ! -e /tests/.harborignore ] && [ ! -e /tests/data/a.csv ] && [ -e /tests/data/keep.csv ]")
+    files = {
+        **HELLO,
+        "tests/test.sh": only_as_told,
+        "tests/.harborignore": "*.csv\n/linked\n",
+        "tests/data/.harborignore": "!keep.csv\n",
+        "tests/data/a.csv": "1\n",
+        "tests/data/keep.csv": "2\n",
+        "solution/.harborignore": "*.log\n",
+        "solution/solve.log": "…\n",
+        "environment/.harborignore": "*\n",
+        "environment/kept.txt": "it counts in tests/ and solution/ alone\n",
+    }
+    folder = write_task(tmp_path / "t", files)
+    (folder / "tests" / "linked").symlink_to("data/keep.csv")
+    (folder / "tests" / "other").symlink_to("data/a.csv")
+    harbor = HarborTask.from_folder(folder)
+    assert harbor.verification.tests.files.keys() == {"test.sh", "data/keep.csv"}
+    assert harbor.solution.files.keys() == {"solution/solve.sh"}
+    assert "kept.txt" in harbor.project.files
+    task = harbor.task()
+    assert HarborTask.of(task).verification.tests == harbor.verification.tests, "as a ledger has it"
+    assert (await judged(task, {})).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ("*.sh\n", "tests/test.sh judges, and a .harborignore leaves it out"),
+        ("[z-a]\n", "tests/.harborignore can't be read: bad character range"),
+    ],
+)
+def test_a_harborignore_that_leaves_out_the_judge_or_cannot_be_read_is_refused(
+    tmp_path: Path, rules: str, said: str
+) -> None:
+    with pytest.raises(TaskError, match=said):
+        HarborTask.from_folder(write_task(tmp_path / "t", {**HELLO, "tests/.harborignore": rules}))
+
+
 async def test_the_time_of_task_toml_is_kept(tmp_path: Path) -> None:
     files = {**HELLO, "tests/test.sh": "#!/bin/sh\nsleep 60\n"}
     folder = write_task(tmp_path / "slow", files, config="[verifier]\ntimeout_sec = 0.7\n[agent]\ntimeout_sec = 5\n")

@@ -17,6 +17,7 @@ from groundwire import Budget, Candidate, FeedbackApp, FeedbackGraph, Task, Tree
 from groundwire.core import ActorContext, TaskError
 from groundwire.integrations.harbor import HarborTask, HarborVerifier, oracle_candidate, run_steps, write_harbor_task
 from groundwire.integrations.harbor._environments import HarborEnvironments
+from groundwire.integrations.harbor._ignoring import links_in, without_ignored
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 TRIALS = Path(__file__).parents[1] / "support" / "harbor_trials.py"
@@ -92,6 +93,45 @@ class Later:
     async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
         made = await self._made()
         return [] if made is None else [made]
+
+
+SELECTED = """
+import json, pathlib, sys
+from harbor.models.task.file_filter import TaskFileFilter
+for task in map(pathlib.Path, sys.argv[1:]):
+    places = [task / "tests", task / "solution", task / "steps/one/tests"]
+    found = (place / path for place in places for path in TaskFileFilter(task).select(place).relative_paths)
+    print(json.dumps(sorted(path.relative_to(task).as_posix() for path in found if path.is_file())))
+"""
+RULES = (
+    "*.log\n!keep.log\n", "/data/\n", "data\n!data/keep.log\n", "**/deep\n", "data/**/a\n", "*\n!*/\n!test.sh\n",
+    "\\#h\n# a\n", "c.txt \n", "c.txt\\ \n", "[ab]*\n", "/deep/*\n!/deep/a\n", "../solution\n", "ünï\r\n",
+)  # fmt: skip
+
+
+def test_harborignore_leaves_out_what_harbor_leaves_out(tmp_path: Path) -> None:
+    names = ("a", "b.log", "keep.log", "#h", "c.txt", "c.txt ", "ünï", "test.sh")
+    folders: list[Path] = []
+    for number, rules in enumerate(RULES):
+        files = {
+            f"{place}/{folder}{name}": "x"
+            for place in ("tests", "solution", "steps/one/tests", "environment")
+            for folder in ("", "data/", "data/deep/", "deep/")
+            for name in names
+        }
+        ruled = ("tests/.harborignore", "solution/data/.harborignore", "steps/one/tests/deep/.harborignore")
+        other = {"solution/data/deep/.harborignore": RULES[number - 1], "steps/one/.harborignore": "*\n"}
+        folders.append(write_task(tmp_path / str(number), {**files, **dict.fromkeys(ruled, rules), **other}))
+        (folders[-1] / "tests" / "link").symlink_to("data/b.log")
+    python = python_with("harbor>=0.26,<0.27", at_least=(3, 12))
+    ran = subprocess.run([python, "-c", SELECTED, *folders], capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    for folder, rules, theirs in zip(folders, RULES, map(json.loads, ran.stdout.splitlines()), strict=True):
+        whole = Tree.from_folder(folder)
+        ours = without_ignored(whole, links_in(folder, whole))
+        in_scope = (path for path in ours.files if path.startswith(("tests/", "solution/", "steps/one/tests/")))
+        assert sorted(in_scope) == theirs, rules
+        assert len(theirs) < len(whole.files), rules
 
 
 async def test_steps_come_to_the_rewards_that_harbor_gives_them(tmp_path: Path) -> None:

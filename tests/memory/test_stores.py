@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from groundwire.core._errors import RecordNotFound, StorageBusy, StorageError
 from groundwire.core._records import (
     Admission,
     Artifact,
+    BatchStore,
     CandidateRecord,
     EpisodeEnd,
     EpisodeRecord,
@@ -28,6 +29,7 @@ from groundwire.core._records import (
     Store,
     TrialEnd,
     TrialRecord,
+    episodes_with_records,
 )
 from groundwire.core._seal import Mint
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Origin, Signal, Verdict
@@ -142,6 +144,34 @@ async def test_a_runs_episodes_come_in_pages(store: Store, episode: EpisodeRecor
     assert [*first, *rest] == [*whole] and len(first) == 2
     assert not await store.episodes(episode.run_id, after=whole[-1].id, most=2)
     assert not await store.episodes(episode.run_id, after="not there"), "never from the beginning again"
+
+
+async def test_a_runs_episodes_come_with_their_records_a_few_at_a_time(
+    store: Store, episode: EpisodeRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many at once as there is room for: of long episodes one, of short ones up to sixteen."""
+    asked: list[int] = []
+    many = [replace(episode, id=f"ep\x00{number:02}") for number in range(40)]
+    lengths = [300 if number in (20, 21) else 3 for number in range(40)]
+    for each, length in zip(many, lengths, strict=True):
+        written = [candidate_of(each, f"{each.id} {number}") for number in range(length - 1)]
+        await store.append(each, *written)
+    if isinstance(store, BatchStore):
+        reading = store.records_of_each
+
+        async def counted(ids: Sequence[str]) -> Sequence[Sequence[Record]]:
+            asked.append(len(ids))
+            return await reading(ids)
+
+        monkeypatch.setattr(store, "records_of_each", counted)
+    monkeypatch.setattr("groundwire.core._records.RECORDS_AT_ONCE", 200)
+    told = [(one, records) async for one, records in episodes_with_records(store, episode.run_id)]
+    assert [one for one, _ in told] == many
+    assert [len(records) for _, records in told] == lengths
+    whose = [{getattr(record, "episode_id", one.id) for record in records} for one, records in told]
+    assert whose == [{one.id} for one in many]
+    if isinstance(store, BatchStore):
+        assert asked == [1, 16, 16, 4, 3], "behind the long ones it asks for fewer"
 
 
 async def test_a_signal_reads_back_identical(store: Store, signal_of: SignalOf, mint: Mint) -> None:

@@ -11,7 +11,7 @@ from groundwire.core._records import RunRecord
 from groundwire.memory import SqlStore
 
 SCRIPT = "</pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-UNSEEN = "\x1b[31mred\x1b[0m \u202eright to left\u202c \x00 nul"
+UNSEEN = "\x1b[31mred\x1b[0m \u202eright to left\u202c \x00 nul \ud83d half of an emoji"
 HOSTILE = f"{SCRIPT} {UNSEEN} {{{{ 7 * 7 }}}} <svg onload=alert(1)> javascript:alert(1)"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sqlite3
 from collections.abc import AsyncGenerator
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +182,7 @@ async def test_hostile_text_is_inert_everywhere(tmp_path: Path, ledgers: Ledgers
         shown = 0
         for address in await _addresses(client, (run,)):
             answer = await client.get(address)
+            assert answer.status_code == 200, (address, answer.text[-300:])
             policy = answer.headers["content-security-policy"]
             assert "script-src 'self'" in policy and "unsafe" not in policy, address
             assert answer.headers["x-content-type-options"] == "nosniff"
@@ -192,6 +195,63 @@ async def test_hostile_text_is_inert_everywhere(tmp_path: Path, ledgers: Ledgers
             for broken in ("<img", "<svg onload", "\x1b", "\u202e", "\x00", "<b>", " 49 "):
                 assert broken not in answer.text, (address, broken)
     assert shown > 5
+
+
+async def test_a_candidate_that_nobody_judged_hides_nothing_of_its_trial(tmp_path: Path, ledgers: Ledgers) -> None:
+    good, _ = await two_runs(tmp_path)
+    ((_, _, episode, _),) = await ledgers.outcomes(good.id)
+    async with aclosing(opened(tmp_path)) as store:
+        await store.append(CandidateRecord(episode_id=episode, trial=1, digest="c" * 64, actor="write"))
+    async with client_of(ledgers) as client:
+        page = await client.get(f"/episode/{episode}")
+        assert page.status_code == 200 and "the gate opened on" in page.text
+
+
+DEEP = "[" * 20_000 + "]" * 20_000
+
+
+CHANGED = (
+    ("runs", "config", DEEP),
+    ("runs", "config", "null"),
+    ("runs", "config", "{"),
+    ("episodes", "task", DEEP),
+    ("episodes", "task", "[1]"),
+    ("episodes", "seed", "x<b>"),
+    ("trials", "lessons", DEEP),
+    ("signals", "body", SCRIPT),
+    ("intents", "body", DEEP),
+    ("episode_ends", "verdict", f"{SCRIPT}\x1b[31m\u202e"),
+    ("artifacts", "body", b"\xff"),
+)
+"""Table, column, and what somebody wrote there."""
+
+
+async def test_a_ledger_that_somebody_changed_is_shown_or_said_to_be_changed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, bad = await two_runs(tmp_path)
+    async with aclosing(Ledgers([opened(tmp_path)])) as before:
+        ((_, _, episode, _),) = await before.outcomes(good.id)
+    asked = ("/", f"/run/{good.id}", f"/run/{good.id}/check", f"/episode/{episode}", f"/episode/{episode}/records")
+    asked += (f"/api/v1/episodes/{episode}", f"/compare?a={good.id}&b={bad.id}", f"/report?run={good.id}")
+    for number, (table, column, value) in enumerate(CHANGED):
+        copy = tmp_path / str(number)
+        copy.mkdir()
+        with (
+            closing(sqlite3.connect(tmp_path / "ledger.db")) as database,
+            closing(sqlite3.connect(copy / "ledger.db")) as other,
+        ):
+            database.backup(other)
+            other.execute(f"UPDATE {table} SET {column} = ?", (value,))
+            other.commit()
+        async with aclosing(Ledgers([opened(copy)])) as changed, client_of(changed) as client:
+            for address in asked:
+                answer = await client.get(address)
+                place = (table, column, address, answer.text[-300:])
+                assert answer.status_code in ((200,) if address == "/" else (200, 400, 422)), place
+                assert "default-src" in answer.headers["content-security-policy"]
+                assert not [b for b in ("<script>document", "<img", "\x1b", "\u202e") if b in answer.text], place
+    assert not {"\x1b", "\u202e"} & set(caplog.text)
 
 
 def _own_script(text: str) -> str:

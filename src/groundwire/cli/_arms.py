@@ -17,7 +17,7 @@ from groundwire.cli.graph_options._flags import checked_options
 from groundwire.cli.graph_options._making import Making
 from groundwire.cli.graph_options._wiring import graph_of
 from groundwire.core._errors import ConfigError
-from groundwire.core._records import EpisodeEnd, episodes_of
+from groundwire.core._records import EpisodeEnd, episodes_with_records
 from groundwire.graphs import FeedbackApp, FeedbackGraph, Rules
 from groundwire.graphs.build._control import CONTROL_RULES, EpisodeUsage, allowance_of, control_budget, resampling_of
 from groundwire.graphs.run._budget import Budget
@@ -136,8 +136,7 @@ class Control(ABC):
         """Reads what the other arm's episodes might have used, of each task the last; those that broke are left out."""
         wanted = {item.task.id for item in items}
         store = self.main.store
-        async for episode in episodes_of(store, self.main.run_id):
-            records = await store.records(episode.id)
+        async for episode, records in episodes_with_records(store, self.main.run_id):
             end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
             self._spent.pop(episode.task_id, None)
             if end and EXIT_CODES[end.stop_reason] not in BROKEN and episode.task_id in wanted:

@@ -25,7 +25,7 @@ from groundwire.cli._suite import Suite
 from groundwire.cli._tally import EndedEpisode, Tally
 from groundwire.cli._workers import Fleet, LocalFleet, WorkerEnd, WorkerJob, with_absolute_paths
 from groundwire.core._errors import ConfigError, StorageError
-from groundwire.core._records import RunEnd
+from groundwire.core._records import RunEnd, episodes_with_records
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
 from groundwire.core._text import plain, plural
@@ -153,8 +153,8 @@ async def _open(campaign: Campaign, arm: RunArm, items: Sequence[Item], suite: S
     most = totals.model_dump(exclude_none=True) if totals else {}
     used = None
     if most and not await _is_worked_on(campaign):
-        episodes = await store.episodes(arm.run_id)
-        used = {one.id: amounts(spent_on(await store.records(one.id))) for one in episodes}
+        told = episodes_with_records(store, arm.run_id)
+        used = {one.id: amounts(spent_on(records)) async for one, records in told}
     over = await campaign.open(
         [item.task.id for item in items],
         frozenset(ended),

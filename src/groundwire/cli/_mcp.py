@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from groundwire.cli._loopback import listener_on, token_of
 from groundwire.core._errors import ConfigError
+from groundwire.core._text import plain
 
 EXTRA = 'pip install "groundwire[mcp]"'
 
@@ -49,6 +51,7 @@ def run_mcp(
         from groundwire.cli.coding_agents._transports import TOKEN_VARIABLE, serve_http, serve_stdio
     except ImportError as error:
         raise ConfigError(f"The server needs {error.name}.", do=EXTRA) from error
+    _log_in_lines()
     projects = Projects(roots)
     limits = ToolLimits(call_seconds, session_seconds, session_calls)
 
@@ -62,3 +65,20 @@ def run_mcp(
 
     asyncio.run(serve())
     return 0
+
+
+class _OneLine(logging.Formatter):
+    """What went wrong, in one line: a client's own words may be in it, and standard error may be a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter`."""
+        trouble = record.exc_info[1] if record.exc_info else None
+        said = f"{record.name}: {record.getMessage()}" + (f": {trouble!r}" if trouble else "")
+        return plain(said, limit=1000)
+
+
+def _log_in_lines() -> None:
+    """Before the SDK sets logging up, which prints tracebacks with whatever is in them."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    logging.basicConfig(level=logging.ERROR, handlers=[handler])

@@ -15,7 +15,7 @@ from groundwire.cli._repair import unique_run
 from groundwire.cli.graph_options._flags import checked_options
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import ConfigError
-from groundwire.core._records import CandidateRecord, EpisodeEnd, ModelCall, Record, StopReason, episodes_of
+from groundwire.core._records import CandidateRecord, EpisodeEnd, ModelCall, Record, StopReason, episodes_with_records
 from groundwire.core._signals import Origin, Signal, Verdict
 from groundwire.graphs.run._result import EXIT_CODES
 from groundwire.memory import SqlStore
@@ -100,8 +100,7 @@ async def task_scores(store: SqlStore, run_id: str, items: Sequence[Item] = ()) 
     splits = {one[0]: one[2] for one in json.loads(run.config).get("suite", {}).get("tasks", ())}
     tasks = {item.task.id: item.task for item in items if is_question(item.task)}
     found: dict[str, TaskScore] = {}
-    async for episode in episodes_of(store, run.id):
-        records = await store.records(episode.id)
+    async for episode, records in episodes_with_records(store, run.id):
         end = next((r for r in records if isinstance(r, EpisodeEnd)), None)
         found.pop(episode.task_id, None)
         if end is None:

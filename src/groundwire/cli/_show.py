@@ -35,7 +35,7 @@ from groundwire.core._records import (
     ReflectionRecord,
     RunRecord,
     RunState,
-    episodes_of,
+    episodes_with_records,
 )
 from groundwire.core._seal import FileKeys
 from groundwire.core._settings import Settings
@@ -159,8 +159,8 @@ async def _shown(store: SqlStore, run: RunRecord, only: str) -> AsyncGenerator[_
         begun = [record for record in records if isinstance(record, EpisodeRecord)]
         yield _Shown(begun[0], records, await strength_of(store, only))
         return
-    async for episode in episodes_of(store, run.id):
-        yield _Shown(episode, await store.records(episode.id), await strength_of(store, episode.id))
+    async for episode, records in episodes_with_records(store, run.id):
+        yield _Shown(episode, records, await strength_of(store, episode.id))
 
 
 class _SoFar:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from groundwire.core._signals import canonical
+from groundwire.core._text import well_formed
 
 # What is asked of a model, and what it answered.
 
@@ -50,12 +51,16 @@ class ToolSpec(_Frozen):
     """JSON schema of its arguments; what a model gives is checked against it on our side."""
 
 
+Written = Annotated[str, AfterValidator(well_formed)]
+"""What a model wrote: it is paid for, so that no half of a character may keep it out of the ledger."""
+
+
 class ToolCall(_Frozen):
     """A model's wish to use a tool: data, which whoever asked may act on. As hostile as any text of a model."""
 
-    id: str
-    name: str
-    arguments: str
+    id: Written
+    name: Written
+    arguments: Written
     """A JSON object, as the model wrote it."""
 
 
@@ -131,7 +136,7 @@ class Completion(_Frozen):
         {"top_logprobs", "tool_calls", "cached_prompt_tokens", "first_token_s", "thinking", "response_id"}
     )
 
-    texts: tuple[str, ...]
+    texts: tuple[Written, ...]
     """One text a sample, without what was thought before it."""
     model: str = ""
     """The id that the provider reports."""
@@ -142,7 +147,7 @@ class Completion(_Frozen):
     """Of all samples together, and of attempts that failed, as far as these were counted."""
     usd: float | None = None
     """Price in US dollars; None where the price is unknown, 0.0 where it is free."""
-    finish_reasons: tuple[str, ...] = ()
+    finish_reasons: tuple[Written, ...] = ()
     logprobs: tuple[tuple[float, ...], ...] | None = None
     """Per sample, the log probability of each token, in nats."""
     attempts: int = 1
@@ -155,7 +160,7 @@ class Completion(_Frozen):
     """Of the prompt's tokens, those that the provider took from its cache."""
     first_token_s: float | None = None
     """Seconds from the sending of the request to its first token; None where it was not streamed."""
-    thinking: tuple[str, ...] = ()
+    thinking: tuple[Written, ...] = ()
     """Per sample, what it thought, without marks; empty where no sample's thinking is known."""
     response_id: str = ""
     """The provider's own id of the answer; empty where it gives none, or where several requests were needed."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from groundwire.core._contexts import EditStatistics, Lesson
 from groundwire.core._experience import Experience
@@ -569,3 +569,54 @@ async def episodes_of(store: Store, run_id: str) -> AsyncGenerator[EpisodeRecord
         after = page[-1].id
         for episode in page:
             yield episode
+
+
+RECORDS_AT_ONCE = 2000
+"""About how many records are read in one go."""
+MOST_AT_ONCE = 16
+"""Episodes in one go at most: what is asked for each time is then asked for less often by so much."""
+
+
+@runtime_checkable
+class BatchStore(Protocol):
+    """A store that reads several episodes in one go."""
+
+    async def records_of_each(self, episode_ids: Sequence[str]) -> Sequence[Sequence[Record]]:
+        """What `Store.records` says of each of `MOST_AT_ONCE` episodes at most, in the order of their ids."""
+        ...
+
+
+def batch_size(before: int, records: int) -> int:
+    """How many episodes to read in one go.
+
+    Args:
+        before: how many were read last.
+        records: how many records these had.
+    """
+    return min(MOST_AT_ONCE, max(1, before * RECORDS_AT_ONCE // max(1, records)))
+
+
+async def episodes_with_records(store: Store, run_id: str) -> AsyncGenerator[tuple[EpisodeRecord, Sequence[Record]]]:
+    """A run's episodes with all that `Store.records` says of each, oldest first; a few of them in memory at a time.
+
+    Args:
+        store: the ledger; a `BatchStore` is asked for several episodes at once.
+        run_id: the run.
+
+    Raises:
+        StorageError: the ledger can't be read.
+    """
+    if not isinstance(store, BatchStore):
+        async for episode in episodes_of(store, run_id):
+            yield episode, await store.records(episode.id)
+        return
+    size, after = 1, ""
+    while page := await store.episodes(run_id, after=after, most=EPISODES_AT_ONCE):
+        after = page[-1].id
+        begin = 0
+        while few := page[begin : begin + size]:
+            told = await store.records_of_each([episode.id for episode in few])
+            begin += len(few)
+            size = batch_size(len(few), sum(map(len, told)))
+            for of_one in zip(few, told, strict=True):
+                yield of_one

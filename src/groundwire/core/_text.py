@@ -33,6 +33,13 @@ def plain(text: str, *, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def well_formed(text: str) -> str:
+    """`text` with halves of surrogate pairs as U+FFFD: JSON can escape them, and UTF-8 has none."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def plural(count: int, noun: str) -> str:
     """`1 file`, `2 files`, `3 tries`."""
     if count == 1:

@@ -177,6 +177,8 @@ class ToolTraits(_Traits):
 
     Args:
         judges_hidden: it is the one to judge hidden tests; no other is given them.
+        judges_visible: it judges by the visible tests too, and says by an observation's origin which it was. What the
+            visible ones said keeps its evidence, unless text of the hidden ones is in there.
         repeatable: it may judge the same candidate again, because nothing of one judging is left for the next.
         never_passes: it makes or looks at steps, and accepts no answer; a picture of the graph shows "go on" there.
         calls_only: see `ActorTraits`; what it runs stays in its context's sandbox, which is no effect in the world.
@@ -185,6 +187,7 @@ class ToolTraits(_Traits):
     """
 
     judges_hidden: bool = False
+    judges_visible: bool = False
     repeatable: bool = False
     never_passes: bool = False
     calls_only: bool = False

@@ -24,7 +24,7 @@ from groundwire.core._records import (
     Store,
     TrialEnd,
     TrialRecord,
-    episodes_of,
+    episodes_with_records,
 )
 from groundwire.core._signals import Evidence, NoVerdict, Origin, Signal, Verdict
 from groundwire.core._signatures import failure_signature
@@ -110,8 +110,8 @@ async def read_run(store: Store, run: RunRecord) -> Arm:
         StorageError: the ledger can't be read, or a row of it was damaged.
     """
     columns = TrialColumns(worded=WORDING_TRIALS)
-    async for episode in episodes_of(store, run.id):
-        for row in trial_rows(episode, await store.records(episode.id)):
+    async for episode, records in episodes_with_records(store, run.id):
+        for row in trial_rows(episode, records):
             columns.add(row)
     trials, put_aside = Trials.from_columns(**columns.told()), PutAside()
     if _has_one_result_a_task(run):
@@ -297,10 +297,12 @@ class _Judged:
             self._by_candidate.setdefault(digest, []).append(signal)
         self._hidden: Mapping[str, Verdict] = {s.candidate_digest: s.verdict for s in hidden}
         verdicts = {digest: _together(signals) for digest, signals in self._by_candidate.items()}
+        verdicts |= {digest: Verdict.NONE for digest in self._hidden if digest not in verdicts}
         passed = [digest for digest, verdict in verdicts.items() if verdict is Verdict.PASS]
         judged_hidden = [digest for digest in verdicts if digest in self._hidden]
+        right = [digest for digest in judged_hidden if self._hidden[digest] is Verdict.PASS]
         said = [digest for digest, verdict in verdicts.items() if verdict is not Verdict.NONE]
-        self.candidate = next(reversed(judged_hidden or passed[:1] or said or list(verdicts)), "")
+        self.candidate = next(reversed(right[:1] or judged_hidden or passed[:1] or said or list(verdicts)), "")
         self.visible = verdicts.get(self.candidate, Verdict.NONE)
         looks = [s for s in signals if s.candidate_digest == self.candidate and s.sandbox is not None]
         self.isolation = str(looks[-1].isolation) if looks else ""

@@ -36,11 +36,11 @@ from groundwire.memory._kept_rows import (
     ARTIFACT,
     EPISODE_IDS,
     OWN_RECORD,
-    ROWS_OF_EPISODE,
     RUN_ENDS,
     KeptRow,
     links_of,
     rows_of,
+    rows_of_each,
 )
 from groundwire.memory._mapping import CODECS, names_of
 from groundwire.memory._place import archive_name
@@ -135,12 +135,11 @@ def _copied(
     for episode_id in _episode_ids(session, run_id):
         _add_links(session, writer, run_id, episode_id, bodies)
         bodies.keys.setdefault(f"strength-{episode_id}")
-        for query in ROWS_OF_EPISODE:
-            for row in rows_of(session, query, id=episode_id):
-                _add(writer, row)
-                bodies.named_by(row)
-                if query[0].table == "reflections":
-                    _add_marks(session, writer, unescape(row.values[0]))
+        for row in rows_of_each(session, [episode_id])[episode_id]:
+            _add(writer, row)
+            bodies.named_by(row)
+            if row.codec.table == "reflections":
+                _add_marks(session, writer, unescape(row.values[0]))
         episodes += 1
         progress(episodes)
     for (key,) in _NOTES.rows(session, prefix=f"note-{run_id}-", length=len(f"note-{run_id}-")):

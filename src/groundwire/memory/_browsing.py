@@ -104,7 +104,10 @@ class RunSummary:
     @property
     def control_of(self) -> str:
         """The run that this one is the control arm of; empty where it is none."""
-        config = json.loads(self.config or "{}")
+        try:
+            config = json.loads(self.config or "{}")
+        except (ValueError, RecursionError):  # changed since: the other runs are listed all the same
+            return ""
         return str(config.get("control_of") or "") if isinstance(config, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # JSON
 
 

@@ -18,6 +18,7 @@ from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._chain import Heads, LinkBody, head_of, sealed_by
 from groundwire.core._errors import GroundwireError, KeyMissing, SealError, StorageError
 from groundwire.core._records import (
+    MOST_AT_ONCE,
     Artifact,
     CandidateRecord,
     Covered,
@@ -27,6 +28,7 @@ from groundwire.core._records import (
     ReflectionRecord,
     RunRecord,
     StopReason,
+    batch_size,
 )
 from groundwire.core._seal import FileKeys, Keys, verify
 from groundwire.core._signals import Isolation, Origin, Signal, Verdict
@@ -34,20 +36,22 @@ from groundwire.core._signing import ED25519, PublicKey, signer
 from groundwire.memory._bodies import whole
 from groundwire.memory._kept_rows import (
     ARTIFACT,
+    ARTIFACTS,
     EPISODE_IDS,
     FORGOTTEN,
     LINKS_WITH,
     OWN_RECORD,
-    ROWS_OF_EPISODE,
     RUN_ENDS,
     KeptRow,
     link_of,
     links_of,
+    links_of_each,
     rows_of,
+    rows_of_each,
 )
 from groundwire.memory._mapping import covered
 from groundwire.memory._sql_store import SqlStore
-from groundwire.memory._statements import body_in
+from groundwire.memory._statements import body_in, one_of
 from groundwire.memory._text import unescape
 
 BORNE_BY = frozenset(Origin) - {Origin.RULE, Origin.MODEL_TESTS}
@@ -172,7 +176,7 @@ async def check_run(
         thorough: False: of each chain only the last seal is verified, which vouches for all below it.
         keeps_episodes: False: `RunCheck.episodes` stays empty, so that memory does not grow with them.
         only: id of the one episode that is looked at, beside the run's own records; empty: all of them.
-        progress: told after each episode how many have been looked at.
+        progress: told after every few episodes how many have been looked at.
 
     Raises:
         StorageError: the ledger can't be read.
@@ -182,13 +186,16 @@ async def check_run(
     run = await store.run_read(lambda session: _Run(session, run_id, known, thorough=thorough))
     kept: list[EpisodeCheck] = []
     page = [only] if only else await store.run_read(run.next_episodes)
+    size = 1
     while page:
-        for episode_id in page:
-            episode = await store.run_read(lambda session, of=episode_id: run.look_at(session, of))
-            if keeps_episodes:
-                kept.append(episode)
-            progress(run.looked_at)
-        page = () if only else await store.run_read(run.next_episodes)
+        few, page = page[:size], page[size:]
+        looked_at, rows = await store.run_read(lambda session, ids=few: run.look_at(session, ids))
+        size = batch_size(len(few), rows)
+        if keeps_episodes:
+            kept += looked_at
+        progress(run.looked_at)
+        if not page and not only:
+            page = await store.run_read(run.next_episodes)
     return run.told(kept)
 
 
@@ -301,14 +308,16 @@ class _Run:
             self._find(self._run_id, "The run says verified, and 0 of its signals verify.")
         return check
 
-    def look_at(self, session: Connection, episode_id: str) -> EpisodeCheck:
-        """Looks at one episode."""
+    def look_at(self, session: Connection, ids: Sequence[str]) -> tuple[list[EpisodeCheck], int]:
+        """Looks at a few episodes; also, how many rows they have."""
+        links, rows = links_of_each(session, self._run_id, ids), rows_of_each(session, ids)
+        checks = [self._look_at_one(session, of, links[of], rows[of]) for of in ids]
+        return checks, sum(map(len, rows.values()))
+
+    def _look_at_one(
+        self, session: Connection, episode_id: str, links: Sequence[tuple[int, Link]], rows: Sequence[KeptRow]
+    ) -> EpisodeCheck:
         self._check.looked_at += 1
-        links = links_of(session, self._run_id, episode_id)
-        rows = sorted(
-            (row for codec, query in ROWS_OF_EPISODE for row in rows_of(session, (codec, query), id=episode_id)),
-            key=lambda row: row.seq,
-        )
         check = EpisodeCheck(episode_id, links=len(links))
         if not links and not rows:
             self._find(episode_id, "The whole episode is gone.")
@@ -449,15 +458,22 @@ class _Run:
             for record in body.records:
                 if record.kind == Artifact.__name__:
                     wanted.setdefault(record.key, record.digest)
+        found = self._artifacts(session, list(wanted))
         for key, digest in wanted.items():
-            found = rows_of(session, ARTIFACT, id=unescape(key))
-            if not found:
+            there = found.get(key)
+            if there is None:
                 if Artifact.__name__ not in dropped:
                     self._find(episode_id, f"{_name('Artifact', key)} was taken away.")
-            elif found[0].covered.digest != digest and not self._is_of_another(session, found[0].covered):
+            elif there.digest != digest and not self._is_of_another(session, there):
                 self._find(episode_id, f"{_name('Artifact', key)} was changed after it was written.")
             else:
                 self._check.records += 1
+
+    def _artifacts(self, session: Connection, keys: Sequence[str]) -> Mapping[str, Covered]:
+        """What a link would say of each artifact that is there."""
+        asked = (keys[begin : begin + MOST_AT_ONCE] for begin in range(0, len(keys), MOST_AT_ONCE))
+        rows = (row for few in asked for row in rows_of(session, ARTIFACTS, **one_of([*map(unescape, few)])))
+        return {row.covered.key: row.covered for row in rows}
 
     def _is_of_another(self, session: Connection, artifact: Covered) -> bool:
         """True if some other link covers it as it is, in this run or in one that is sealed under a key of its own."""

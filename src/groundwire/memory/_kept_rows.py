@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from groundwire.core._records import Artifact, Covered, EpisodeRecord, Link, RunEnd, RunRecord
+from groundwire.core._records import Artifact, Covered, Link, RunEnd, RunRecord
 from groundwire.memory._mapping import CODECS, OF_EPISODE, Codec, covered, names_of
 from groundwire.memory._sql import Sql
 from groundwire.memory._sql_store import SqlStore
-from groundwire.memory._statements import LINKS, NAMED
+from groundwire.memory._statements import LINKS, LINKS_OF_EACH, NAMED, ONE_OF, episode_column, one_of
 from groundwire.memory._text import unescape
 
 
@@ -48,6 +49,14 @@ def links_of(session: Connection, run_id: str, of: str) -> list[tuple[int, Link]
     return [(row[0], link_of(row)) for row in LINKS.rows(session, run_id=run_id, of=of)]
 
 
+def links_of_each(session: Connection, run_id: str, ids: Sequence[str]) -> dict[str, list[tuple[int, Link]]]:
+    """The same of a few episodes, by episode."""
+    found: dict[str, list[tuple[int, Link]]] = {id: [] for id in ids}
+    for row in LINKS_OF_EACH.rows(session, run_id=run_id, **one_of(ids)):
+        found[unescape(row[2])].append((row[0], link_of(row)))
+    return found
+
+
 def link_of(row: Sequence[Any]) -> Link:
     """As it lies there: one that was damaged is said to be, and not refused."""
     _, run_id, of, number, body, seal = row
@@ -71,16 +80,32 @@ def rows_of(session: Connection, query: tuple[Codec, Sql], **values: str) -> lis
     ]
 
 
-def _query(kind: type[Any], column: str) -> tuple[Codec, Sql]:
+def rows_of_each(session: Connection, ids: Sequence[str]) -> dict[str, list[KeptRow]]:
+    """All rows of each of a few episodes, in the order they were written.
+
+    Args:
+        session: reads the database.
+        ids: one to `MOST_AT_ONCE`.
+    """
+    found: dict[str, list[KeptRow]] = {id: [] for id in ids}
+    for codec, sql in _ROWS_OF_EPISODES:
+        place = codec.columns.index(episode_column(codec))
+        for row in rows_of(session, (codec, sql), **one_of(ids)):
+            found[unescape(row.values[place])].append(row)
+    for rows in found.values():
+        rows.sort(key=attrgetter("seq"))
+    return found
+
+
+def _query(kind: type[Any], where: str) -> tuple[Codec, Sql]:
     codec = CODECS[kind]
     stamped = ", namespace" if codec in NAMED else ""
-    return codec, Sql(f"SELECT seq, {names_of(codec)}{stamped} FROM {codec.table} WHERE {column} = :id ORDER BY seq")
+    return codec, Sql(f"SELECT seq, {names_of(codec)}{stamped} FROM {codec.table} WHERE {where} ORDER BY seq")
 
 
-OWN_RECORD, RUN_ENDS, ARTIFACT = _query(RunRecord, "id"), _query(RunEnd, "run_id"), _query(Artifact, "digest")
-ROWS_OF_EPISODE = tuple(
-    _query(codec.type, "id" if codec.type is EpisodeRecord else "episode_id") for codec in OF_EPISODE
-)
+OWN_RECORD, RUN_ENDS = _query(RunRecord, "id = :id"), _query(RunEnd, "run_id = :id")
+ARTIFACT, ARTIFACTS = _query(Artifact, "digest = :id"), _query(Artifact, f"digest {ONE_OF}")
+_ROWS_OF_EPISODES = tuple(_query(codec.type, f"{episode_column(codec)} {ONE_OF}") for codec in OF_EPISODE)
 _EPISODE_IDS = (
     "SELECT id FROM episodes WHERE {run_id} = :id AND id > :after UNION"
     " SELECT episode_id FROM links WHERE run_id = :id AND episode_id <> :id AND episode_id > :after"

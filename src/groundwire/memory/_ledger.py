@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -20,7 +21,16 @@ from groundwire.memory._database import Database
 from groundwire.memory._mapping import CANDIDATE, CODECS, Codec, codec_of, covered, masked, names_of, texts_in
 from groundwire.memory._policy import Scope, lesson_of
 from groundwire.memory._sql import Sql
-from groundwire.memory._statements import EPISODE_RECORDS, NAMED, OWNER, Inserts, body_in, inserts_for
+from groundwire.memory._statements import (
+    EPISODE_RECORDS,
+    NAMED,
+    OWNERS,
+    Inserts,
+    body_in,
+    episode_column,
+    inserts_for,
+    one_of,
+)
 from groundwire.memory._text import escape, unescape
 
 R = TypeVar("R")
@@ -158,21 +168,23 @@ def rows_of(database: Database, query: Sql, values: Mapping[str, Any], kind: typ
     return [cast("R", CODECS[kind].decode(row[1:])) for row in rows]
 
 
-def records_of(database: Database, namespace: str, episode_id: str) -> list[Record]:
-    """All of an episode's records, in the order they were written; none where it is another namespace's."""
+def records_of_each(database: Database, namespace: str, episode_ids: Sequence[str]) -> list[list[Record]]:
+    """All records of each of a few episodes, in the order they were written; none where it is another namespace's."""
+    asked = one_of(episode_ids)
 
-    def work(session: Connection) -> list[tuple[int, Codec, Sequence[Any]]]:
-        owner = OWNER.rows(session, episode_id=episode_id)
-        if owner and owner[0][0] != escape(namespace):
-            return []
-        return [
-            (row[0], codec, row)
-            for codec, query in EPISODE_RECORDS
-            for row in query.rows(session, episode_id=episode_id)
-        ]
+    def work(session: Connection) -> dict[str, list[tuple[int, Codec, Sequence[Any]]]]:
+        of_others = {id for id, owner in OWNERS.rows(session, **asked) if owner != escape(namespace)}
+        found: dict[str, list[tuple[int, Codec, Sequence[Any]]]] = {}
+        for codec, query in EPISODE_RECORDS:
+            place = 1 + codec.columns.index(episode_column(codec))
+            for row in query.rows(session, **asked):
+                if row[place] not in of_others:
+                    found.setdefault(row[place], []).append((row[0], codec, row))
+        return found
 
-    found = sorted(database.read(work), key=lambda item: item[0])
-    return [codec.decode(row[1:]) for _, codec, row in found]
+    found = database.read(work)
+    ordered = (sorted(found.get(escape(id), ()), key=itemgetter(0)) for id in episode_ids)
+    return [[codec.decode(row[1:]) for _, codec, row in rows] for rows in ordered]
 
 
 _REFLECTIONS = CODECS[ReflectionRecord]

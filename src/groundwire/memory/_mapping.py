@@ -319,7 +319,7 @@ def _dataclass_codec(kind: type[Any], table: str, key: tuple[str, ...]) -> Codec
         try:
             values = {name: convert(value) for (name, convert), value in zip(out, row, strict=True)}
             return cast("Record", kind(**values))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise _damaged(table) from error
 
     return Codec(kind, table, columns, key, encode, decode)

@@ -252,7 +252,12 @@ class SqlStore:
 
     async def records(self, episode_id: str) -> Sequence[Record]:
         """See `Store`."""
-        return await self._workers.read(lambda database: ledger.records_of(database, self.namespace, episode_id))
+        (found,) = await self.records_of_each([episode_id])
+        return found
+
+    async def records_of_each(self, episode_ids: Sequence[str]) -> Sequence[Sequence[Record]]:
+        """See `groundwire.core._records.BatchStore`."""
+        return await self._workers.read(lambda database: ledger.records_of_each(database, self.namespace, episode_ids))
 
     async def links(self, run_id: str, of: str) -> Sequence[Link]:
         """See `Store`."""

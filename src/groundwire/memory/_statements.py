@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Dialect
 
 from groundwire.core._records import (
+    MOST_AT_ONCE,
     Admission,
     EpisodeEnd,
     EpisodeRecord,
@@ -107,8 +108,22 @@ def _select(kind: type[Any], where: str, *, sqlite: str = "") -> Sql:
     return Sql(start + where, sqlite=start + sqlite if sqlite else "")
 
 
-def _of_episode(codec: Codec) -> Sql:
-    return _select(codec.type, f"{'id' if codec.type is EpisodeRecord else 'episode_id'} = :episode_id")
+ONE_OF = f"IN ({', '.join(f':of{n}' for n in range(MOST_AT_ONCE))})"
+"""A condition on as many ids as are asked for at once: one statement, and one plan, however many these are."""
+
+
+def one_of(ids: Sequence[str]) -> dict[str, str]:
+    """The values of `ONE_OF`.
+
+    Args:
+        ids: one to `MOST_AT_ONCE`.
+    """
+    return {f"of{n}": ids[min(n, len(ids) - 1)] for n in range(MOST_AT_ONCE)}
+
+
+def episode_column(codec: Codec) -> str:
+    """The column that names a row's episode."""
+    return "id" if codec.type is EpisodeRecord else "episode_id"
 
 
 def _nobody_elses(table: str) -> str:
@@ -139,14 +154,15 @@ EPISODE_ENDS = _select(
     EpisodeEnd,
     "episode_id IN (SELECT id FROM episodes WHERE run_id = :run_id AND namespace = :namespace) ORDER BY seq",
 )
-EPISODE_RECORDS = tuple((codec, _of_episode(codec)) for codec in OF_EPISODE)
+EPISODE_RECORDS = tuple((codec, _select(codec.type, f"{episode_column(codec)} {ONE_OF}")) for codec in OF_EPISODE)
 LINKS = _select(Link, "run_id = :run_id AND episode_id = :of ORDER BY number, seq")
+LINKS_OF_EACH = _select(Link, f"run_id = :run_id AND episode_id {ONE_OF} ORDER BY number, seq")
 LAST_LINKS = _select(
     Link,
     "run_id = :run_id AND episode_id <> :run_id AND NOT EXISTS (SELECT 1 FROM links l WHERE l.run_id = links.run_id"
     " AND l.episode_id = links.episode_id AND l.number > links.number) ORDER BY seq",
 )
-OWNER = Sql("SELECT namespace FROM episodes WHERE id = :episode_id")
+OWNERS = Sql(f"SELECT id, namespace FROM episodes WHERE id {ONE_OF}")
 SIGNAL = _select(Signal, f"id = :id AND {_nobody_elses('signals')}")
 ADMITTED = _select(
     # each as its partial index has it

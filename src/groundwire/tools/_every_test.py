@@ -31,8 +31,9 @@ class EveryTest:
     def __init__(self, visible: Tool, hidden: Tool | None) -> None:
         self._visible = visible
         self._hidden = hidden
-        # what hidden tests said of one sample must not be told to another, and needs no second look
-        self.traits = ToolTraits(judges_hidden=hidden is not None, judges_all=True)
+        # what hidden tests said of one sample must not be told to another, and needs no second look; what the visible
+        # ones said may be told, and trained on
+        self.traits = ToolTraits(judges_hidden=hidden is not None, judges_visible=True, judges_all=True)
 
     async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
         """See `Tool`."""

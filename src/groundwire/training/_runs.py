@@ -13,7 +13,7 @@ from typing import Any
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import CandidateError, ConfigError, RecordNotFound, SealError, UserError
 from groundwire.core._masking import canaries_in, telling_lines, texts_of
-from groundwire.core._records import EpisodeRecord, Record, RunRecord, Store, episodes_of
+from groundwire.core._records import EpisodeRecord, Record, RunRecord, Store, episodes_of, episodes_with_records
 from groundwire.core._seal import FileKeys, Keys
 from groundwire.core._tasks import Task
 from groundwire.training._digests import short_digest
@@ -93,8 +93,8 @@ async def trajectories_of(
         StorageError: the ledger can't be read.
     """
     for run in runs:
-        async for episode in episodes_of(store, run.id):
-            yield await read_trajectory(store, run, episode, keys=keys)
+        async for episode, records in episodes_with_records(store, run.id):
+            yield await _told_by(store, run, episode, records, keys)
 
 
 class Trajectories:

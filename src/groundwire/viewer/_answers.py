@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from groundwire.core._errors import GroundwireError, RecordNotFound
+from groundwire.core._text import plain
 from groundwire.memory._browsing import Page
 from groundwire.viewer._ledgers import as_data
 from groundwire.viewer._pages import render
 
 API = 1
 """Version of the interface for programs: it rises when a field changes its meaning or goes."""
+
+_NOT_AS_WRITTEN = (
+    json.JSONDecodeError, ValidationError, UnicodeError, RecursionError, AttributeError, TypeError, LookupError,
+)  # fmt: skip
+"""What comes of rows that hold JSON of another shape, too deep, or none."""
+_LOG = logging.getLogger(__name__)
 
 Asked = Callable[[Request], Awaitable[Response]]
 
@@ -31,6 +40,10 @@ def answered(page: Asked) -> Asked:
             return failure(request, 404, error.what, error.do)
         except GroundwireError as error:
             return failure(request, 400, error.what, error.do)
+        except _NOT_AS_WRITTEN as error:
+            _LOG.error("%s", plain(f"{request.url.path}: {error!r}", limit=600))
+            what = "What the ledger holds there is not as groundwire writes it: it was changed since, or damaged."
+            return failure(request, 422, what, "Look at the run's check, and restore the database from a copy.")
         except ValueError as error:
             return failure(request, 400, str(error), "")
 
@@ -56,7 +69,9 @@ async def html_apart(name: str, **values: Any) -> Response:
 
 def data(value: Mapping[str, Any]) -> Response:
     """Data for a program."""
-    return JSONResponse({"api": API, **value})
+    # escaped to ASCII: what models and programs print holds halves of surrogate pairs, which UTF-8 has not
+    text = json.dumps({"api": API, **value}, separators=(",", ":"), allow_nan=False)
+    return Response(text, media_type="application/json")
 
 
 def rows_of(page: Page[Any]) -> Mapping[str, Any]:

@@ -53,6 +53,15 @@ class Note:
     created_at: str
 
 
+def config_in(text: str) -> Mapping[str, Any]:
+    """A run's configuration; nothing where the text was changed into something else."""
+    try:
+        config = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, Any]", config) if isinstance(config, dict) else {}
+
+
 class Ledgers:
     """One database, seen through the namespaces that it is asked for.
 
@@ -99,7 +108,7 @@ class Ledgers:
         """What was asked for in a run; nothing where it is not known."""
         for browser in self._browsers:
             for run in await browser.store.runs(prefix=run_id, limit=1):
-                return json.loads(run.config or "{}")
+                return config_in(run.config)
         return {}
 
     async def check(self, run_id: str) -> RunCheck:

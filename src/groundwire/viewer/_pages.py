@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from groundwire.core._records import StopReason
 from groundwire.core._text import HIDDEN, plain, plural
@@ -56,6 +57,7 @@ def _environment() -> Environment:
         loader=PackageLoader("groundwire.viewer"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -97,6 +99,13 @@ def asset(name: str) -> str:
     if name not in ("viewer.css", "viewer.js"):
         raise KeyError(name)
     return files("groundwire.viewer").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _inert(value: object) -> object:
+    """Whatever a template sets into a page, with nothing in it that can't be seen, also where no filter was named."""
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return block(value, limit=len(value))
 
 
 def _plain(text: object, limit: int = 200) -> str:
@@ -152,7 +161,7 @@ def pretty(value: object) -> str:
     """JSON, or what a text of JSON holds, on many lines."""
     try:
         value = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         return str(value)
     return json.dumps(as_data(value), indent=2, ensure_ascii=False)
 

@@ -8,7 +8,6 @@ site, are refused."""
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -45,7 +44,7 @@ from groundwire.viewer._comparing import compare_episodes
 from groundwire.viewer._diffs import side_by_side
 from groundwire.viewer._export import export_episode
 from groundwire.viewer._guard import LOOPBACK, Guard
-from groundwire.viewer._ledgers import Ledgers, as_data, state_of
+from groundwire.viewer._ledgers import Ledgers, as_data, config_in, state_of
 from groundwire.viewer._model_calls import CallView
 from groundwire.viewer._pages import asset
 from groundwire.viewer._programs import ForPrograms
@@ -157,7 +156,7 @@ class _Pages:
             data=data_of(request),
             run=run,
             state=state,
-            drawing=drawing_of(json.loads(run.config or "{}")),
+            drawing=drawing_of(config_in(run.config)),
             page=page,
             asked=asked,
             columns=Columns(request, sort=asked["sort"], descends=asked["descends"]),

@@ -153,6 +153,8 @@ async def test_the_list_has_schemas_and_says_what_only_reads(project: Path) -> N
         ({"patch": 7}, "string"),
         ({"max_seconds": -1}, "greater than 0"),
         ({"max_seconds": "inf"}, "less than or equal"),
+        ({"max_seconds": float("nan")}, "number"),
+        ({"folder": "/elsewhere", f"{ESC}": 1}, "has no argument"),
     ],
 )
 async def test_arguments_out_of_bounds_run_nothing(
@@ -252,7 +254,7 @@ async def test_what_a_client_that_has_gone_asked_for_is_ended() -> None:
             cleaned.set()
 
     asyncio.get_running_loop().call_soon(gone.set)
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(ConnectionAbortedError, match="has gone"):
         await session.run(works, gone=gone)
     assert cleaned.is_set()
 

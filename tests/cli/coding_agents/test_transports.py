@@ -36,8 +36,9 @@ class ByHand:
 
     def __init__(self, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
-            [PROGRAM, "mcp", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+            [PROGRAM, "mcp", *map(str, arguments)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
 
     def send(self, method: str, params: Any = None, number: int | None = None) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params or {}}
@@ -77,7 +78,7 @@ def client(project: Path) -> Iterator[ByHand]:
     yield made
     made.process.kill()
     made.process.wait()
-    for stream in (made.process.stdin, made.process.stdout):
+    for stream in (made.process.stdin, made.process.stdout, made.process.stderr):
         assert stream is not None
         with suppress(OSError):  # what nobody reads any more can't be flushed
             stream.close()
@@ -89,6 +90,11 @@ def test_a_flood_a_cancellation_and_a_client_that_vanishes_mid_call(client: ByHa
     client.write("no JSON \x1b[31m")
     client.send("ping", number=3)
     assert client.answer(3)["result"] == {}
+    # a text that was cut within an emoji, as JavaScript cuts it, behind a whole one and a backslash
+    client.call("reflect", 31, signal_id="x", text="\\ud83d \U0001f600 cut \ud83d")
+    assert "no signal" in client.answer(31)["result"]["content"][0]["text"]
+    client.send("prompts/get", {"name": "\x1b[31m\nnone"}, 32)
+    assert "Unknown prompt" in client.answer(32)["error"]["message"]
     client.call("verify", 4)
     running = wait_for_sandbox(client.process.pid)
     client.send("notifications/cancelled", {"requestId": 4, "reason": "enough"})
@@ -104,6 +110,9 @@ def test_a_flood_a_cancellation_and_a_client_that_vanishes_mid_call(client: ByHa
     client.process.stdin.close()
     assert client.process.wait(WITHIN_S) == 0
     assert not left_of(running)
+    assert client.process.stderr is not None
+    said = client.process.stderr.read()
+    assert "Unknown prompt" in said and "\x1b" not in said and "Traceback" not in said
 
 
 def test_nothing_is_left_running_when_the_server_is_asked_to_end_mid_call(client: ByHand) -> None:
@@ -161,6 +170,9 @@ async def test_http_answers_who_brings_the_token_from_this_machine(
         running = wait_for_sandbox(process.pid)
         answer.close()
     assert not left_of(running)
+    with httpx.Client(headers={**accept, "Authorization": f"bearer  {token}"}, timeout=60) as web:
+        ping = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+        assert web.post(address, json=ping, headers=session).status_code == 200, "its session goes on"
     assert process.poll() is None
 
 

@@ -17,7 +17,7 @@ from groundwire.core._errors import HiddenLeak
 from groundwire.core._models import Completion, Message, Request
 from groundwire.core._programs import ProgramRequest
 from groundwire.core._records import Artifact, EpisodeEnd, Intent, ModelCall, ReflectionRecord
-from groundwire.core._signals import CaseOutcome, CaseResult, Evidence
+from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Origin, Signal
 from groundwire.core._tasks import Hidden
 from groundwire.core._traits import ToolTraits
 from groundwire.graphs.run._firewall import Firewall, withheld
@@ -224,6 +224,12 @@ def test_of_hidden_evidence_only_numbers_are_kept() -> None:
     assert other.evidence.detail != kept.detail
 
 
+def test_hidden_evidence_that_is_no_utf_8_is_withheld_too() -> None:
+    full = Evidence(cases=(CaseOutcome(id="t", result=CaseResult.FAILED, message="\ud83d"),), stdout="\udfff")
+    kept = withheld(looked({"a": False}).model_copy(update={"evidence": full})).evidence
+    assert kept.detail.startswith("0 of 1 hidden cases hold; evidence withheld, sha256 ") and not kept.stdout
+
+
 # --- in the loop
 
 
@@ -279,6 +285,46 @@ async def test_what_hidden_tests_showed_is_for_people_and_for_nobody_else(task: 
     assert result.hidden is not None
     assert "1 hidden cases hold" in result.hidden.evidence.detail
     assert result.detail == result.hidden.evidence.detail
+
+
+class BothChecks(HiddenCheck):
+    """Judges by all tests, says that the visible ones failed, and may quote the hidden ones beside it."""
+
+    def __init__(self, quoted: str, *, declared: bool) -> None:
+        super().__init__(("right",))
+        self.quoted = quoted
+        self.traits = ToolTraits(judges_hidden=True, judges_visible=declared)
+
+    async def judge(self, candidate: Candidate, task: Task, context: ToolContext) -> Observation:
+        seen = await Check.judge(self, candidate, task, context)
+        told = seen.evidence.model_copy(update={"stdout": f"expected 3 {self.quoted}"})
+        return seen.model_copy(update={"evidence": told, "origin": Origin.TESTS})
+
+
+@pytest.mark.parametrize(
+    ("quoted", "declared", "origin"),
+    [
+        ("", True, Origin.TESTS),
+        (SHARED, True, Origin.TESTS),
+        (LINE, True, Origin.HIDDEN_TESTS),
+        ("CANARY-9f8e7d6c", True, Origin.HIDDEN_TESTS),
+        ("", False, Origin.HIDDEN_TESTS),
+    ],
+)
+async def test_a_tool_given_hidden_tests_is_believed_that_visible_ones_spoke_as_far_as_it_quotes_no_hidden_ones(
+    task: Task, quoted: str, declared: bool, origin: Origin
+) -> None:
+    made = (
+        FeedbackGraph().add_actor("write", Guesser([["wrong"]])).add_tool("all", BothChecks(quoted, declared=declared))
+    )
+    visible = Tree({**task.tree.files, "tests/test_shared.py": f"def test():\n    {SHARED}\n".encode()})
+    result, records = await arun(replace(task, tree=visible), made.add_edge("write", "all"))
+    judged = [r for r in records if isinstance(r, Signal) and r.trial == 1]
+    assert {s.origin for s in judged} == {origin}
+    assert {"expected 3" in s.evidence.stdout for s in judged} == {origin is Origin.TESTS}
+    assert LINE not in repr(records) and "CANARY" not in repr(records)
+    failed = StopReason.EXHAUSTED if origin is Origin.TESTS else StopReason.HIDDEN_FAILED
+    assert result.stop_reason is failed
 
 
 class Asker:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from recorded_runs import ledger_at
 
-from groundwire import Budget, FeedbackGraph, Task, Tree
+from groundwire import Budget, FeedbackGraph, Task, Tree, Verdict
 from groundwire.agents.width._answers import FunctionBody
 from groundwire.agents.width._many_samples import ManySamples, NamedFunction
 from groundwire.benchmarks._function_tasks import assert_task
@@ -25,6 +25,8 @@ from groundwire.tools._every_test import EveryTest
 from groundwire.training import Trajectory, trajectories_of
 from groundwire.training.improving._keeping import KeepingRules, kept_of
 from groundwire.training.improving._samples import CountedSample, TaskSamples, diversity, samples_of
+from groundwire.training.methods._repair_from_evidence import evidence_shown
+from groundwire.training.rewards._repairing import wrong_attempts
 
 STUB = b'def add(a, b):\n    """Adds."""\n    raise NotImplementedError\n'
 ANSWERS = (
@@ -107,9 +109,27 @@ def test_every_sample_is_judged_behind_one_that_passes_and_by_hidden_tests_where
             "made of samples 0, 4", "made of sample 1", "made of sample 2", "made of sample 5"
         ]  # fmt: skip
         assert [a.reward for a in attempts] == [1.0, 1.0, 0.0, 0.0 if hidden else 1.0]
-        assert {s.origin for a in attempts for s in a.signals} == {Origin.HIDDEN_TESTS if hidden else Origin.TESTS}
+        passing = Origin.HIDDEN_TESTS if hidden else Origin.TESTS
+        assert [[s.origin for s in a.signals] for a in attempts] == [[passing], [passing], [Origin.TESTS], [passing]]
         passed = [s for a in attempts for s in a.signals if a.reward == 1.0]
         assert {s.isolation for s in passed} == {Isolation.TWO_BOXES}
+
+
+def test_what_visible_tests_say_of_a_sample_may_be_told_where_there_are_hidden_ones_too(
+    episodes: Mapping[bool, list[Trajectory]],
+) -> None:
+    (told,) = episodes[True]
+    _, _, refuted, only_hidden = told.attempts
+    assert "assert add(1, 2) == 3" in evidence_shown(refuted) and evidence_shown(only_hidden) == ""
+    assert [one.with_evidence[-1].content.count("assert add(1, 2) == 3") for one in wrong_attempts(episodes[True])] == [
+        1
+    ]
+    text = told.model_dump_json()
+    assert "test_visible" in text and "test_h" not in text and "add(5, 7)" not in text
+    (trial,) = (one for one in told.trials if one.number == 1)
+    assert trial.verdict is Verdict.NONE, (
+        "of the others only hidden tests have spoken, and these are no trial's outcome"
+    )
 
 
 def test_samples_are_counted_each_and_the_one_without_an_answer_is_not_right(

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field
 
 from groundwire import __version__
@@ -309,8 +309,22 @@ async def _safely(work: Coroutine[Any, Any, Done]) -> Done:
         return await work
     except GroundwireError as error:
         raise ToolError(plain(f"{error.what} {error.do}", limit=1000)) from error
-    except TimeoutError as error:
+    except (TimeoutError, ConnectionAbortedError) as error:
         raise ToolError(plain(str(error) or "it took too long, and was ended")) from error
+
+
+class _NamedArguments(MCPServer):
+    """Refuses an argument that a tool does not have: what was meant by it would silently not hold."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """See `MCPServer`."""
+        tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
+        known: dict[str, Any] = arguments if tool is None else tool.input_schema.get("properties", {})
+        if unknown := sorted(arguments.keys() - known.keys()):
+            raise ToolError(f"{name} has no argument {plain(', '.join(unknown))}. It has: {', '.join(known)}.")
+        return await super().call_tool(name, arguments, context)
 
 
 def make_server(own: GroundwireServer) -> MCPServer:
@@ -319,7 +333,7 @@ def make_server(own: GroundwireServer) -> MCPServer:
     Args:
         own: what does the work.
     """
-    server = MCPServer("groundwire", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+    server = _NamedArguments("groundwire", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     looks = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
     @server.tool(annotations=looks)

@@ -85,7 +85,8 @@ class Projects:
         try:
             owner = at.stat().st_uid
         except OSError:
-            raise ConfigError(f"There is no file or folder {plain(asked)!r}.", do="Name one below a root.") from None
+            named = plain(asked or str(root))
+            raise ConfigError(f"There is no file or folder {named!r}.", do="Name one below a root.") from None
         if owner not in (os.getuid(), root.stat().st_uid):
             raise ConfigError(f"{plain(asked)!r} belongs to another user.", do="Name a project of your own.")
         return at
@@ -130,6 +131,8 @@ class ToolSession:
         Raises:
             BudgetExceeded: the session's calls or seconds are used up.
             TimeoutError: the call took longer than it may.
+            ConnectionAbortedError: the client has gone. It is no cancellation: that would end all of its session's
+                calls, and the session.
         """
         async with self._counted() as seconds:
             task = asyncio.create_task(work(seconds))
@@ -140,7 +143,7 @@ class ToolSession:
                     return task.result()
                 if not done:
                     raise TimeoutError(f"the call took longer than {seconds:g} s, and was ended")
-                raise asyncio.CancelledError
+                raise ConnectionAbortedError("the client has gone, and the call was ended")
             finally:
                 # a cancelled scope of anyio would cancel each step of the cleaning up as well
                 with anyio.CancelScope(shield=True):

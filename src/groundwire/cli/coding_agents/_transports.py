@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
+import re
 import signal
 import socket
 import sys
@@ -24,6 +25,8 @@ MOST_MESSAGE_BYTES = 4 * 1024 * 1024
 """Of one message of a client; the longest argument, a patch, has a quarter of it."""
 TOKEN_VARIABLE = "GROUNDWIRE_MCP_TOKEN"
 _PIECE = 65536
+_HALVES = re.compile(rb"(\\\\)|(\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..")
+"""In JSON: a backslash, a whole pair, or half of one."""
 _HELD = 8
 """Messages of a request's body that may wait."""
 
@@ -37,6 +40,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 class _Pump(threading.Thread):
     """Copies a client's lines into a pipe, and leaves out each that is longer than a message may be.
+
+    Half of a surrogate pair, as is left of an emoji where a client cuts a text, is copied as U+FFFD: the SDK answers
+    nothing at all to a line that holds one.
 
     Args:
         source: what the client writes to.
@@ -58,7 +64,7 @@ class _Pump(threading.Thread):
                 for end in whole:
                     line += end
                     if not too_long and len(line) <= MOST_MESSAGE_BYTES:
-                        self._write(bytes(line) + b"\n")
+                        self._write(_HALVES.sub(_whole, bytes(line)) + b"\n")
                     line, too_long = bytearray(), False
                 line += rest
                 if len(line) > MOST_MESSAGE_BYTES:
@@ -73,6 +79,10 @@ class _Pump(threading.Thread):
     def _write(self, data: bytes) -> None:
         while data:
             data = data[os.write(self._target, data) :]
+
+
+def _whole(found: re.Match[bytes]) -> bytes:
+    return found[1] or found[2] or rb"\ufffd"
 
 
 async def serve_stdio(server: MCPServer) -> None:
@@ -101,7 +111,7 @@ class OnlyWithToken:
 
     def __init__(self, app: Any, token: str) -> None:
         self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._expected = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -109,7 +119,8 @@ class OnlyWithToken:
             await self._app(scope, receive, send)
             return
         brought = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        if not hmac.compare_digest(brought, self._expected):
+        scheme, _, given = brought.partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._expected):
             headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
             await send({"type": "http.response.body", "body": b"The token is missing or wrong."})

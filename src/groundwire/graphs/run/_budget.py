@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.core._errors import BudgetExceeded, ModelReplyInvalid, Usage
 from groundwire.core._models import Completion
-from groundwire.core._records import Intent, ModelCall, Record, Store, TrialRecord
+from groundwire.core._records import Intent, ModelCall, Record, Store, TrialRecord, episodes_with_records
 
 # Budgets: what an episode may use, and what all episodes of a run may use together.
 
@@ -480,8 +480,7 @@ class RunMeters:
         if budget is None:
             return self._meters.get(run_id)
         if run_id not in self._meters:
-            episodes = await store.episodes(run_id)
-            used = [spent_on(await store.records(episode.id)) for episode in episodes]
+            used = [spent_on(records) async for _, records in episodes_with_records(store, run_id)]
             # another episode of the run may have been quicker to read
             self._meters.setdefault(run_id, RunMeter(budget, sum(used, Amount())))
         return self._meters[run_id]

@@ -45,7 +45,8 @@ MEASURES = EXTERNAL_ORIGINS - {Origin.MODEL_TESTS} | {Origin.HUMAN}
 def trial_end(episode_id: str, history: History, trial: int) -> Sequence[TrialEnd]:
     """What a trial came to, once; nothing for the baseline or for what has ended already.
 
-    It passed if a candidate passed every tool that judged it, and failed if any was judged and none did.
+    It passed if a candidate passed every tool that judged it, and failed if any was judged and none did. Where one was
+    judged by hidden tests alone, which say nothing here, the others' failing is not the trial's.
     """
     if trial < 1 or trial in history.ended or trial not in history.lessons:
         return ()
@@ -54,7 +55,7 @@ def trial_end(episode_id: str, history: History, trial: int) -> Sequence[TrialEn
     failed = {signal.candidate_digest for signal in judged if signal.verdict is Verdict.FAIL}
     passed = (signal for signal in judged if signal.candidate_digest not in failed)
     best = next(passed, judged[-1] if judged else None)
-    if best is None:
+    if best is None or (best.verdict is Verdict.FAIL and history.judged_hidden(trial) - failed):
         return (TrialEnd(episode_id=episode_id, trial=trial, verdict=Verdict.NONE),)
     return (TrialEnd(episode_id=episode_id, trial=trial, verdict=best.verdict, signal_id=best.id),)
 

@@ -23,6 +23,8 @@ from html import escape
 from itertools import chain
 from typing import cast
 
+from pydantic_core import PydanticSerializationError
+
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Lesson
 from groundwire.core._errors import HiddenLeak
@@ -30,7 +32,7 @@ from groundwire.core._masking import canaries_in, telling_lines, texts_of
 from groundwire.core._models import Completion, Request
 from groundwire.core._paths import matches
 from groundwire.core._records import Artifact, Intent, ModelCall, Record
-from groundwire.core._signals import Crossings, Evidence, Observation, Signal
+from groundwire.core._signals import Crossings, Evidence, Observation, Signal, canonical
 from groundwire.core._tasks import Task
 
 
@@ -41,9 +43,13 @@ def withheld(observation: Observation) -> Observation:
     one behind the signal.
     """
     evidence = observation.evidence
-    digest = hashlib.sha256(evidence.model_dump_json().encode()).hexdigest()
+    try:
+        said = evidence.model_dump_json()
+    except PydanticSerializationError:  # a report has escaped what is no UTF-8
+        said = canonical(evidence.model_dump(mode="json"))
+    digest = hashlib.sha256(said.encode()).hexdigest()
     failed = len(evidence.failed())
-    said = f"{len(evidence.cases) - failed} of {len(evidence.cases)} hidden cases hold" if evidence.cases else ""
+    held = f"{len(evidence.cases) - failed} of {len(evidence.cases)} hidden cases hold" if evidence.cases else ""
     cases = tuple(
         case.model_copy(update={"id": f"hidden::{number}", "message": ""})
         for number, case in enumerate(evidence.cases, start=1)
@@ -54,7 +60,7 @@ def withheld(observation: Observation) -> Observation:
         deselected=evidence.deselected,
         stdout_cut=evidence.stdout_cut + len(evidence.stdout),
         stderr_cut=evidence.stderr_cut + len(evidence.stderr),
-        detail=f"{said or 'no verdict on the hidden tests'}; evidence withheld, sha256 {digest}",
+        detail=f"{held or 'no verdict on the hidden tests'}; evidence withheld, sha256 {digest}",
         controls=evidence.controls.model_copy(update={"cannot_fail": ()}) if evidence.controls else None,
         crossings=Crossings(own_equality=evidence.crossings.own_equality) if evidence.crossings else None,
     )
@@ -163,6 +169,10 @@ class Firewall:
         for text in _strings(record):
             self._refuse(text, f"the ledger ({type(record).__name__})", lines=not is_quote)
 
+    def is_told_in(self, observation: Observation) -> bool:
+        """True for an observation that holds what is hidden."""
+        return any(self._found(text, lines=True) for text in _texts(observation))
+
     def let_through(self, lessons: Iterable[Lesson]) -> list[Lesson]:
         """The lessons without those that hold what is hidden."""
         return [lesson for lesson in lessons if not (self._found(lesson.text, lines=True) or self._found(lesson.raw))]
@@ -207,11 +217,7 @@ def _lines(texts: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
 
 def _strings(record: Record) -> Iterator[str]:
     if isinstance(record, Signal):
-        evidence = record.evidence
-        yield from (evidence.detail, evidence.stdout, evidence.stderr, *record.command)
-        for case in evidence.cases:
-            yield case.id
-            yield case.message
+        yield from _texts(record)
         return
     for field in fields(record):
         value: object = getattr(record, field.name)
@@ -219,3 +225,11 @@ def _strings(record: Record) -> Iterator[str]:
             yield value
         elif isinstance(value, tuple):
             yield from (item for item in cast("tuple[object, ...]", value) if isinstance(item, str))
+
+
+def _texts(seen: Observation | Signal) -> Iterator[str]:
+    evidence = seen.evidence
+    yield from (evidence.detail, evidence.stdout, evidence.stderr, evidence.note, *seen.command)
+    for case in evidence.cases:
+        yield case.id
+        yield case.message

@@ -371,6 +371,11 @@ class History:
         """
         return self._judged.of(trial)
 
+    def judged_hidden(self, trial: int) -> frozenset[str]:
+        """The digests of a trial's candidates that hidden tests judged."""
+        signals = (self.signals[i] for i in self.judged_in.get(trial, ()))
+        return frozenset(s.candidate_digest for s in signals if s.origin is Origin.HIDDEN_TESTS)
+
     def rule_of(self, trial: int, issuer: str) -> Signal | None:
         """The signal by which a rule found that trial to stand still, if one did."""
         signals = (self.signals[i] for i in self.judged_in.get(trial, ()))

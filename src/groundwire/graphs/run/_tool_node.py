@@ -162,6 +162,7 @@ class ToolNode:
         self._author = author or name
         traits = ToolTraits.of(tool, name=name)
         self._is_hidden = traits.judges_hidden
+        self._says_which = traits.judges_visible
         self._is_repeatable = traits.repeatable
         self._judges_all = traits.judges_all
         self.calls_only = traits.calls_only
@@ -361,14 +362,15 @@ class ToolNode:
         history = episode.history
         if isinstance(observation, RecordedObservation):
             return self._sealed(observation, candidate, state, episode)
-        if self._is_hidden:
+        of_hidden = self._is_of_hidden(observation, episode)
+        if of_hidden:
             episode.hidden_evidence = observation.evidence
             seen = withheld(observation)
         else:
             known = history.flaky.get(observation.command or (self.name,), frozenset())
             mended = frozenset[str]() if candidate.is_base else _failed_on_base(history, observation)
             seen = reconcile(observation, history.looks(state.trial, self.name, candidate.digest), known, mended)
-        origin = self._origin(observation.origin, caller)
+        origin = self._origin(observation.origin, caller, of_hidden=of_hidden)
         if origin is not seen.origin:
             seen = seen.model_copy(update={"origin": origin})
         return self._sealed(seen, candidate, state, episode)
@@ -382,11 +384,19 @@ class ToolNode:
             candidate_digest=candidate.digest,
         )
 
-    def _origin(self, said: Origin, caller: ModelCaller) -> Origin:
+    def _is_of_hidden(self, observation: Observation, episode: Episode) -> bool:
+        """Whether hidden tests gave it. A tool that is given them is believed that they did not only where it judges by
+        the visible ones too, and nothing of theirs is in what it says."""
+        if not self._is_hidden:
+            return False
+        says_visible = self._says_which and observation.origin is Origin.TESTS
+        return not says_visible or episode.firewall.is_told_in(observation)
+
+    def _origin(self, said: Origin, caller: ModelCaller, *, of_hidden: bool) -> Origin:
         """What the tool may not decide for itself: a model's word, and tests that a model wrote or nobody may see."""
         if isinstance(caller, EpisodeCaller) and caller.used:
             return Origin.OTHER_MODEL
-        if self._is_hidden:
+        if of_hidden:
             return Origin.HIDDEN_TESTS
         return Origin.MODEL_TESTS if self._writing is not None else said
 

@@ -19,6 +19,7 @@ from groundwire.core._sandboxes import MIB, Limits
 from groundwire.core._tasks import HARBOR_VERIFIER, Hidden, Task
 from groundwire.integrations.harbor._config import StepSection, TaskToml, read_config
 from groundwire.integrations.harbor._dockerfile import ImageRecipe
+from groundwire.integrations.harbor._ignoring import links_in, without_ignored
 from groundwire.integrations.harbor._verification import (
     ENVIRONMENT,
     SCRIPT,
@@ -81,11 +82,14 @@ class HarborTask:
         asked = [f"{STEPS}/{step.name}/{INSTRUCTION}" for step in config.steps] or [INSTRUCTION]
         if lacking := next((path for path in asked if path not in whole.files), ""):
             raise TaskError(f"{root} has no {lacking}.", do="Say there what the task is.")
+        links = links_in(root, whole)
+        laid = without_ignored(whole, links)
+        linked_out = links.keys() - laid.files.keys()  # where a link leads is not known of a tree any more
         task = cls(
             name=config.task.name if config.task else root.name,
             instruction=_instruction(whole, INSTRUCTION),
-            files=_only(whole, lambda path: _is_kept(path) and not _is_solution(path)),
-            solution=_only(whole, _is_solution),
+            files=_only(whole, lambda path: _is_kept(path) and not _is_solution(path) and path not in linked_out),
+            solution=_only(laid, _is_solution),
         )
         _ = task.recipe  # what is wrong with it is said now
         return task

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from groundwire.core._candidates import Tree
+from groundwire.core._errors import TaskError
 from groundwire.integrations.harbor._config import (
     MAIN,
     TEMPLATE,
@@ -18,6 +19,7 @@ from groundwire.integrations.harbor._config import (
     WorldSection,
 )
 from groundwire.integrations.harbor._dockerfile import ImageRecipe, read_dockerfile
+from groundwire.integrations.harbor._ignoring import without_ignored
 from groundwire.sandbox._task_containers import ImageSource
 
 ENVIRONMENT = "environment"
@@ -171,19 +173,18 @@ def verification_of(config: TaskToml, files: Tree, step: StepSection | None) -> 
         config: `task.toml`.
         files: the task's folder.
         step: one of its steps.
+
+    Raises:
+        TaskError: its test script is among what a `.harborignore` leaves out, or one can't be read.
     """
     agents = BuiltFrom(
         config.environment, below(files, ENVIRONMENT), ENVIRONMENT, config.environment.docker_image or ""
     )
     sections = [*([step.verifier] if step else []), config.verifier]
     separate = next((one.is_separate for one in sections if one.is_separate is not None), False)
-    tests = below(files, TESTS)
-    folders = [TESTS]
-    if step is not None:
-        folders.insert(0, f"{STEPS}/{step.name}/{TESTS}")
-        over = below(files, folders[0])
-        tests = Tree({**tests.files, **over.files}, (tests.executable - over.files.keys()) | over.executable)
+    folders = [*([f"{STEPS}/{step.name}/{TESTS}"] if step else []), TESTS]
     own, bundled = None, False
+    laid = without_ignored(files)
     if separate:
         world = next((one.environment for one in sections if one.environment is not None), config.environment)
         own = BuiltFrom(world, agents.context, ENVIRONMENT, agents.named)
@@ -193,6 +194,13 @@ def verification_of(config: TaskToml, files: Tree, step: StepSection | None) -> 
             if image or DOCKERFILE in context.files or any(name in context.files for name in COMPOSE):
                 own, bundled = BuiltFrom(world, context, folder, image or ""), True
                 break
+    tests = Tree()
+    for folder in reversed(folders):
+        over = below(files if bundled else laid, folder)
+        tests = Tree({**tests.files, **over.files}, (tests.executable - over.files.keys()) | over.executable)
+    script = next((one for folder in folders if (one := f"{folder}/{SCRIPT}") in files.files), "")
+    if not bundled and script and script not in laid.files and (step or not config.steps):
+        raise TaskError(f"{script} judges, and a .harborignore leaves it out.", do="Let it in there:  !/test.sh")
     env = {**config.verifier.env, **(step.verifier.env if step else {})}
     user = next((one.user for one in sections if one.user is not None), "")
     artifacts = [*config.artifacts, *(step.artifacts if step else [])]
