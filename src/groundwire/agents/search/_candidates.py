@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import libcst as cst
@@ -100,6 +100,7 @@ PRIORS: Mapping[str, float] = {
     "args.drop": 0.45,
     "args.add": 0.25,
     "args.receiver": 0.071,
+    "args.star": 0.3,
     "element.swap": 0.74,
     "element.drop": 0.085,
     "slice.bounds": 0.27,
@@ -156,6 +157,21 @@ PRIORS: Mapping[str, float] = {
     "call.again": 0.8,
     "expr.alike": 0.8,
     "attribute.both": 0.2,
+    "fallback.get": 0.15,
+    "fallback.attribute": 0.04,
+    "fallback.or": 0.1,
+    "fallback.else": 0.06,
+    "fallback.none": 0.1,
+    "fallback.fresh": 0.5,
+    "fallback.caught": 0.03,
+    "cond.none": 0.3,
+    "alternative.class": 0.12,
+    "alternative.text": 0.1,
+    "alternative.exception": 0.1,
+    "branch.add_else": 0.06,
+    "decorator.add": 0.3,
+    "name.everywhere": 0.12,
+    "arith.add_operand": 0.08,
 }
 """Operator → prior, relative to the most likely ones at 1.
 
@@ -219,6 +235,28 @@ def score(proposal: Proposal, blame: float, learned: Mapping[str, float]) -> flo
     prior = PRIORS.get(proposal.name, DEFAULT_PRIOR) * learned.get(proposal.name, 1.0)
     size = sum(len(s.text) for s in proposal.splices)
     return blame * prior * proposal.weight * 0.99 ** (size / BYTES_OF_ONE_PERCENT)
+
+
+CROWD = 10
+"""Edits of one operator after which each further one is less likely."""
+CROWDED, AT_ONE_PLACE = 0.25, 0.25
+"""How fast: exponents, of the number of edits of that operator before it, and of those at the same place."""
+
+
+def mixed(edits: Sequence[RankedEdit]) -> Iterator[RankedEdit]:
+    """The same edits, each less likely the more of its operator come before it: a fix is one of a kind, of all kinds.
+
+    Args:
+        edits: by falling score.
+    """
+    of_kind: Counter[str] = Counter()
+    at_place: Counter[tuple[str, str, int]] = Counter()
+    for edit in edits:
+        place = (edit.name, edit.path, edit.proposal.splices[0].start)
+        crowd = (1 + of_kind[edit.name] / CROWD) ** CROWDED * (1 + at_place[place]) ** AT_ONE_PLACE
+        yield replace(edit, score=edit.score / crowd)
+        of_kind[edit.name] += 1
+        at_place[place] += 1
 
 
 def tie_break(proposal: Proposal, path: str, seed: int) -> int:
@@ -380,8 +418,11 @@ class Stream:
         sites.sort(key=lambda item: -item[0])
         for start in range(0, len(sites), WAVE_SITES):
             edits = [e for b, parsed, site in sites[start : start + WAVE_SITES] for e in self._at_site(b, parsed, site)]
-            edits.sort(key=lambda e: (-e.score, e.path, tie_break(e.proposal, e.path, self._seed), e.name))
-            yield from edits
+            edits.sort(key=self._order)
+            yield from sorted(mixed(edits), key=self._order)
+
+    def _order(self, edit: RankedEdit) -> tuple[float, str, int, str]:
+        return -edit.score, edit.path, tie_break(edit.proposal, edit.path, self._seed), edit.name
 
     def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[RankedEdit]:
         evaluated = not site.is_expression or site in parsed.source.evaluated

@@ -18,12 +18,18 @@ _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
         re.compile(r"TypeError: .*(required (positional|keyword-only) argument|positional arguments? but|"
                    r"unexpected keyword argument|multiple values for|expected (at least|at most|exactly)?\s?\d+ arg)"),
         {"args.add": 4.0, "args.drop": 4.0, "args.keyword": 6.0, "args.swap": 2.0, "call.swap": 2.0,
-         "method.swap": 2.0},
+         "method.swap": 2.0, "args.star": 6.0, "decorator.add": 6.0},
+    ),
+    (
+        re.compile(r"'?NoneType'? (object )?(has no|is not|and|>|is|can)|not 'NoneType'|and 'NoneType'|not NoneType"),
+        {"fallback.none": 6.0, "fallback.or": 5.0, "fallback.else": 5.0, "cond.none": 2.0, "cond.add_clause": 3.0,
+         "cond.add_guard": 2.0, "return.add": 3.0, "init.value": 2.0, "return.early": 2.0},
     ),
     (
         re.compile(r"AttributeError: .*has no attribute"),
         {"attribute.swap": 4.0, "attribute.add": 3.0, "method.swap": 4.0, "method.add": 2.0, "name.swap": 2.0,
-         "attribute.self": 3.0, "const.type": 2.0, "call.wrap": 2.0, "stmt.keep": 4.0, "args.drop": 1.5},
+         "attribute.self": 3.0, "const.type": 2.0, "call.wrap": 2.0, "stmt.keep": 4.0, "args.drop": 1.5,
+         "fallback.attribute": 6.0, "alternative.exception": 3.0, "decorator.add": 4.0, "fallback.caught": 3.0},
     ),
     (
         re.compile(r"NameError: |UnboundLocalError: "),
@@ -40,12 +46,18 @@ _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (
         re.compile(r"IndexError: "),
         {"index.off_by_one": 3.0, "slice.bounds": 2.0, "const.off_by_one": 2.0, "compare.boundary": 2.0,
-         "compare.shifted": 3.0, "loop.range_bounds": 3.0, "except.kind": 4.0, "index.to_slice": 2.0},
+         "compare.shifted": 3.0, "loop.range_bounds": 3.0, "except.kind": 4.0, "index.to_slice": 2.0,
+         "alternative.exception": 6.0, "fallback.caught": 3.0},
     ),
     (
         re.compile(r"KeyError: "),
         {"str.case": 2.0, "str.borrow": 2.0, "str.delete": 2.0, "except.kind": 4.0, "method.swap": 2.0,
-         "compare.negate": 1.5, "name.swap": 1.5},
+         "compare.negate": 1.5, "name.swap": 1.5, "fallback.get": 6.0, "alternative.exception": 6.0,
+         "fallback.caught": 4.0},
+    ),
+    (
+        re.compile(r"(ValueError|TypeError|OSError|StopIteration): "),
+        {"alternative.exception": 4.0, "fallback.caught": 3.0, "except.kind": 2.0},
     ),
     (
         re.compile(r"DID NOT RAISE|(Error|Exception) not raised"),
