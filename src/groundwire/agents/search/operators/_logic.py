@@ -68,8 +68,10 @@ def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple
 def _simple(variable: Variable) -> Iterator[tuple[str, float]]:
     name, kind = variable.name, base(variable.kind)
     if kind in NUMBERS or not kind:
-        yield from ((f"{name} > 0", 0.4), (f"{name} > 1", 0.2), (f"{name} != 0", 0.2), (f"{name} < 0", 0.2),
-                    (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2))  # fmt: skip
+        known = 1.0 if kind else 0.5
+        for text, weight in ((f"{name} > 0", 0.4), (f"{name} > 1", 0.2), (f"{name} != 0", 0.2), (f"{name} < 0", 0.2),
+                             (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2)):  # fmt: skip
+            yield text, weight * known
     if kind in ITERABLES or not kind:
         yield from ((name, 0.3), (f"not {name}", 0.3), (f"len({name}) > 1", 0.15))
     if kind == "bool":
@@ -84,7 +86,7 @@ def _pairs(first: Variable, second: Variable) -> Iterator[tuple[str, float]]:
     a, b = first.name, second.name
     closeness = fit(first.kind, second.kind)
     if closeness >= 0.3:
-        yield from ((f"{a} == {b}", 0.4 * closeness), (f"{a} != {b}", 0.4 * closeness),
+        yield from ((f"{a} == {b}", 0.5 * closeness), (f"{a} != {b}", 0.4 * closeness),
                     (f"{a} < {b}", 0.3 * closeness), (f"{a} > {b}", 0.3 * closeness))  # fmt: skip
     if base(first.kind) in ITERABLES:
         yield from ((f"{b} in {a}", 0.2), (f"{b} not in {a}", 0.3))
