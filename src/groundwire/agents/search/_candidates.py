@@ -6,7 +6,7 @@ import hashlib
 import heapq
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import libcst as cst
@@ -254,7 +254,7 @@ def mixed(edits: Sequence[RankedEdit]) -> Iterator[RankedEdit]:
     for edit in edits:
         place = (edit.name, edit.path, edit.proposal.splices[0].start)
         crowd = (1 + of_kind[edit.name] / CROWD) ** CROWDED * (1 + at_place[place]) ** AT_ONE_PLACE
-        yield replace(edit, score=edit.score / crowd)
+        yield RankedEdit(edit.path, edit.proposal, edit.line, edit.score / crowd)
         of_kind[edit.name] += 1
         at_place[place] += 1
 
@@ -274,6 +274,8 @@ GROUP_BYTES = 256 * 1024
 """Files that are ranked together, in bytes of source; of a project that is larger, a quarter as much at a time."""
 WAVE_SITES = 1500
 """Syntax nodes whose edits are ranked together."""
+TRACED = 10_000
+"""Of these edits, so many of the likeliest are looked at closely; the others come last."""
 
 
 def _groups(tree: Tree, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -300,6 +302,16 @@ class Parsed:
     scene: EditContext
     units: Units
     traces: Traces
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """An edit before it is looked at what it leaves in the code beside it, and the score that it can't be above."""
+
+    edit: RankedEdit
+    traces: Traces
+    site: Site
+    most: float
 
 
 class Stream:
@@ -417,17 +429,26 @@ class Stream:
             ]
         sites.sort(key=lambda item: -item[0])
         for start in range(0, len(sites), WAVE_SITES):
-            edits = [e for b, parsed, site in sites[start : start + WAVE_SITES] for e in self._at_site(b, parsed, site)]
-            edits.sort(key=self._order)
-            yield from sorted(mixed(edits), key=self._order)
+            offers = [
+                o for b, parsed, site in sites[start : start + WAVE_SITES] for o in self._at_site(b, parsed, site)
+            ]
+            offers.sort(key=lambda offer: self._order(offer.edit))
+            near = sorted((self._traced(offer) for offer in offers[:TRACED]), key=self._order)
+            yield from sorted(mixed(near), key=self._order)
+            yield from (offer.edit for offer in offers[TRACED:])
 
     def _order(self, edit: RankedEdit) -> tuple[float, str, int, str]:
         return -edit.score, edit.path, tie_break(edit.proposal, edit.path, self._seed), edit.name
 
-    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[RankedEdit]:
+    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[_Offer]:
         evaluated = not site.is_expression or site in parsed.source.evaluated
         path = parsed.source.path
         for proposal in filter(parsed.source.can_take, proposals(site, parsed.scene, evaluated=evaluated)):
             line = parsed.source.line_of(proposal.splices[0].start)
-            likely = score(proposal, blamed, self._learned) * parsed.traces.factor(site, proposal)
-            yield RankedEdit(path, proposal, line, min(likely, blamed * self._most_likely))
+            edit = RankedEdit(path, proposal, line, score(proposal, blamed, self._learned))
+            yield _Offer(edit, parsed.traces, site, blamed * self._most_likely)
+
+    @staticmethod
+    def _traced(offer: _Offer) -> RankedEdit:
+        likely = offer.edit.score * offer.traces.factor(offer.site, offer.edit.proposal)
+        return RankedEdit(offer.edit.path, offer.edit.proposal, offer.edit.line, min(likely, offer.most))

@@ -19,6 +19,7 @@ MAX_STRING_CHARS = 40
 MAX_COMPARED = 80
 MAX_ATTRIBUTES = 60
 MAX_SUFFIX_BYTES = 40
+MAX_FALLBACKS = 5
 MAX_UNREAD = 4
 """A file with more names that it never reads makes them for others."""
 
@@ -155,6 +156,24 @@ class Vocabulary:
                 case _:
                     pass
         return found
+
+    @cached_property
+    def fallbacks(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """What stands behind an `or` or an `else` of the file's values, the most frequent first, and the names in it."""
+        counts: Counter[str] = Counter()
+        names: dict[str, frozenset[str]] = {}
+        for site in self._source.expressions:
+            other = site.child("orelse") if isinstance(site.node, cst.IfExp) else None
+            if isinstance(site.node, cst.BooleanOperation) and isinstance(site.node.operator, cst.Or):
+                whole = isinstance(site.parent and site.parent.node, (cst.Assign, cst.Return, cst.Arg))
+                other = site.child("right") if whole and site.slot == "value" else None
+            if other is None or other.end - other.start > MAX_SUFFIX_BYTES:
+                continue
+            if not isinstance(other.node, (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp)):
+                text = self._source.text(other)
+                counts[text] += 1
+                names[text] = frozenset(s.node.value for s in other.walk() if isinstance(s.node, cst.Name))
+        return [(text, names[text]) for text, _ in counts.most_common(MAX_FALLBACKS)]
 
     @cached_property
     def unread(self) -> tuple[str, ...]:

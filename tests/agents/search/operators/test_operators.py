@@ -288,7 +288,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("a[b] += 1", "a[b] = a.get(b, 0) + 1"),
     ],
     "fallback.attribute": [("return a.size", "return getattr(a, 'size', None)")],
-    "fallback.or": [("x = a.get(b)\n    return x", "x = a.get(b) or []\n    return x"), ("return a", "return a or b")],
+    "fallback.or": [("x = a.get(b)\n    return x", "x = a.get(b) or []\n    return x"), ("return a", "return a or b"),
+        ("x = b.x or b.LIMIT\n    return a.size", "x = b.x or b.LIMIT\n    return a.size or b.LIMIT"),
+    ],
     "fallback.else": [
         ("return a.lower()", "return a.lower() if a else None"),
         ("return str(b)", "return str(b) if b is not None else ''"),

@@ -110,7 +110,10 @@ def _either(site: Site, scene: EditContext) -> Iterator[Proposal]:
     text, kind = scene.source.text(site), base(scene.kind(site))
     passed = 0.5 if isinstance(site.parent and site.parent.node, cst.Arg) else 1.0
     parameters = [v.name for v in scene.visible(site) if v.parameter and v.name != text]
-    for position, other in enumerate((*_empty(kind), *parameters[:MAX_NAMES])):
+    scope = set(scene.names(site.function)) - {v.name for v in scene.visible(site)}
+    known = [other for other, names in scene.vocabulary.fallbacks if not names & scope and "\n" not in other]
+    offers = dict.fromkeys((*known, *_empty(kind), "None", *parameters[:MAX_NAMES]))
+    for position, other in enumerate(other for other in offers if other != text):
         yield replace("fallback.or", site, f"{text} or {other}", OR, passed * 0.85**position)
     for name in _asked(site, scene):
         for position, other in enumerate(dict.fromkeys(("None", *_empty(kind)[:2]))):
