@@ -12,6 +12,7 @@ from groundwire.core._signals import Signal
 
 MAX_CASES = 20
 MAX_CHARS = 4000
+MAX_LINES = 6
 
 _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (
@@ -133,7 +134,8 @@ _RELATIONS: tuple[tuple[Callable[[Any, Any], bool], Mapping[str, float]], ...] =
          "stmt.copy": 2.0, "stmt.dedent": 1.5, "cond.remove": 1.5, "call.collect": 2.0, "expr.hoist": 1.5},
     ),
     (_nothing, {"return.add": 4.0, "return.discarded": 3.0, "return.change": 2.0, "init.value": 2.0,
-                "stmt.dedent": 1.5}),
+                "stmt.dedent": 1.5, "fallback.or": 4.0, "fallback.else": 3.0, "fallback.none": 3.0, "cond.none": 3.0,
+                "fallback.get": 2.0}),
     (_of_other_kind, {"call.wrap": 2.0, "method.add": 2.0, "const.type": 2.0, "expr.hoist": 2.0, "init.value": 1.5}),
     (_but_for_case, {"call.wrap": 3.0, "method.swap": 4.0, "method.add": 3.0, "str.case": 4.0, "expr.hoist": 2.0}),
     (
@@ -147,10 +149,15 @@ _MOST = 0.5
 """The part of the cases with two values that a relation has to hold for."""
 
 
+_BETWEEN = (("assert ", " == "), (" differ: ", " != "), ("Error: ", " != "), (" diff: ", " != "), ("  ", " != "))
+"""What stands before and between the two values in the words of an assertion; last, where pytest shows an item."""
+_ABSENT = object()
+
+
 def _values(message: str) -> tuple[object, object] | None:
-    """The two values that an assertion found to differ, where both are literals."""
-    for line in message[:MAX_CHARS].splitlines()[:2]:
-        for before, between in (("assert ", " == "), (" differ: ", " != "), ("Error: ", " != ")):
+    """The two values that an assertion found to differ, where both are literals: the only parts that differ."""
+    for line in message[:MAX_CHARS].splitlines()[:MAX_LINES]:
+        for before, between in _BETWEEN:
             one, found, other = line.partition(before)[2].partition(between)
             if not found:
                 continue
@@ -158,8 +165,24 @@ def _values(message: str) -> tuple[object, object] | None:
                 values = ast.literal_eval(one.strip()), ast.literal_eval(other.strip())
             except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 continue
-            return values if repr(values[0]) != repr(values[1]) else None
+            if repr(values[0]) != repr(values[1]):  # what was shortened can look the same
+                return _apart(*values)
     return None
+
+
+def _apart(a: Any, b: Any) -> tuple[object, object]:
+    """The parts of two values that differ, as deep inside as there is only one."""
+    while True:
+        if isinstance(a, dict) and isinstance(b, dict):
+            pairs = [(a.get(k, _ABSENT), b.get(k, _ABSENT)) for k in {**a, **b}]
+        elif _are_sequences(a, b) and not isinstance(a, str) and len(a) == len(b):
+            pairs = list(zip(a, b, strict=True))
+        else:
+            return a, b
+        differing = [(x, y) for x, y in pairs if repr(x) != repr(y)]
+        if len(differing) != 1 or _ABSENT in differing[0]:
+            return a, b
+        a, b = differing[0]
 
 
 def hints(failure: Signal | None) -> Mapping[str, float]:

@@ -159,7 +159,7 @@ class Vocabulary:
 
     @cached_property
     def fallbacks(self) -> Sequence[tuple[str, frozenset[str]]]:
-        """What stands behind an `or` or an `else` of the file's values, the most frequent first, and the names in it."""
+        """What stands behind `or` or `else` in the file's values, the most frequent first, and the names in it."""
         counts: Counter[str] = Counter()
         names: dict[str, frozenset[str]] = {}
         for site in self._source.expressions:

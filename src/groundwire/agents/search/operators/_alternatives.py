@@ -1,4 +1,4 @@
-"""One more of a kind: a class that is asked for, an exception that is caught, a text that is allowed, another branch."""
+"""One more of a kind: a class that is asked for, an exception that is caught, a text that is allowed, a branch."""
 
 from __future__ import annotations
 
