@@ -152,6 +152,7 @@ PRIORS: Mapping[str, float] = {
     "habit.before": 0.1,
     "habit.after": 0.06,
     "habit.opening": 0.4,
+    "habit.analogy": 0.4,
     "stmt.fill": 0.5,
     "call.collect": 0.4,
     "call.again": 0.8,

@@ -20,6 +20,8 @@ MAX_COMPARED = 80
 MAX_ATTRIBUTES = 60
 MAX_SUFFIX_BYTES = 40
 MAX_FALLBACKS = 5
+SHORTEST_SLIP = 4
+SLIP = 0.85
 MAX_UNREAD = 4
 """A file with more names that it never reads makes them for others."""
 
@@ -47,6 +49,7 @@ class UsedNames:
         attributes: text of an object → its attributes that are read or called; True: called.
         given: function or method → texts of arguments that it is given by position.
         keywords: function or method → keywords that it is given, or takes where the file defines it.
+        together: keyword → texts of the keyword arguments that are given in the same calls.
         exceptions: what is raised or caught.
         classes: what `isinstance` asks for.
     """
@@ -58,6 +61,7 @@ class UsedNames:
     attributes: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
     given: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     keywords: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    together: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     exceptions: dict[str, None] = field(default_factory=dict[str, None])
     classes: dict[str, None] = field(default_factory=dict[str, None])
 
@@ -115,6 +119,14 @@ class Vocabulary:
             alike = self._by_first.get(like[:1].lower(), ())
             known = tuple(dict.fromkeys((*alike[:MAX_COMPARED], *known[:MAX_COMPARED])))
         return tuple(sorted(known, key=lambda text: -_likeness(text, like))[:MAX_STRINGS])
+
+    def names_like(self, text: str) -> tuple[str, ...]:
+        """Functions and attributes of the file that a text looks like a slip of."""
+        if not text.isidentifier() or len(text) < SHORTEST_SLIP:
+            return ()
+        defined = (s.node.name.value for s in self._source.functions if isinstance(s.node, cst.FunctionDef))
+        known = dict.fromkeys((*defined, *self.attributes))
+        return tuple(n for n in known if n != text and abs(len(n) - len(text)) <= 1 and _likeness(text, n) > SLIP)
 
     @cached_property
     def _by_first(self) -> Mapping[str, Sequence[str]]:
@@ -187,6 +199,10 @@ class Vocabulary:
         func, arguments = site.child("func"), site.all("args")
         if func is None:
             return
+        keyed = [a for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword is not None]
+        texts = [text for a in keyed if len(text := self._source.text(a)) <= MAX_SUFFIX_BYTES and "\n" not in text]
+        for text in texts if len(texts) > 1 else ():
+            found.together.setdefault(text.partition("=")[0].strip(), {}).update(dict.fromkeys(texts))
         if isinstance(func.node, cst.Name):
             name = func.node.value
             self._function(name, arguments, found)

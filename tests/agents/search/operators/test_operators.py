@@ -253,6 +253,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
             "def g(a, b):\n    if not b:\n        return 0\n    return b",
         ),
     ],
+    "habit.analogy": [
+        (
+            "x = None if a.x is None else int(a.x)\n    y = int(a.y)\n    return x, y",
+            "x = None if a.x is None else int(a.x)\n    y = None if a.y is None else int(a.y)\n    return x, y",
+        ),
+        ("return a or (b and b > 0)", "return a and a > 0 or (b and b > 0)"),
+    ],
     "stmt.fill": [
         (
             "if a:\n        b += 1\n    elif b:\n        pass\n    return b",
@@ -427,6 +434,22 @@ def test_a_condition_is_asked_before_the_one_that_needs_it(offers: Offers) -> No
 def test_items_are_chosen_by_an_attribute(offers: Offers) -> None:
     code = "def f(items, name):\n    return [x.name for x in items{}]\n"
     assert ("cond.add_filter", code.format(" if x.name == name")) in offers(code.format(""))
+
+
+def test_keywords_that_go_together_elsewhere(offers: Offers) -> None:
+    code = "class C:\n    def f(self):\n        a = make(x=self.x, y=self.y)\n        return type(self)(x=1{})\n"
+    assert ("args.add", code.format(", y=self.y")) in offers(code.format(""))
+
+
+def test_a_slip_in_the_name_of_a_method(offers: Offers) -> None:
+    code = "def f(a, b):\n    return getattr(a, {})\n\nclass C:\n    def __ne__(self, other):\n        return True\n"
+    assert ("str.borrow", code.format("'__ne__'")) in offers(code.format("'__ne_'"))
+
+
+def test_methods_are_decorated_as_their_siblings_are(offers: Offers) -> None:
+    method = "    {}def {}(self, other):\n        return 1\n\n"
+    code = "class C:\n" + "".join(method.format("@checked\n    ", name) for name in "ab")
+    assert ("decorator.add", code + method.format("@checked\n    ", "c")) in offers(code + method.format("", "c"))
 
 
 def test_what_is_imported_for_nothing_decorates(offers: Offers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
@@ -16,6 +17,7 @@ from groundwire.agents.search.operators._statements import line_region, nested, 
 
 _ALIKE = {"list": "tuple", "tuple": "list", "str": "bytes", "bytes": "str", "int": "float", "float": "int",
           "set": "frozenset", "frozenset": "set", "dict": "list"}  # fmt: skip
+_OF_PYTHON = ("@property", "@classmethod", "@staticmethod", "@overload", "@abstractmethod")
 MAX_OFFERS = 8
 MAX_ELSE = 12
 
@@ -138,6 +140,11 @@ def _decorator(site: Site, scene: EditContext) -> Iterator[Proposal]:
         return
     if node.name.value.startswith("__"):
         return
+    siblings_too = [scene.source.text(d) for d in owner.walk() if isinstance(d.node, cst.Decorator)]
+    known = Counter(text for text in siblings_too if text[1:].isidentifier() and text not in _OF_PYTHON)
+    for text, count in known.most_common(2):
+        if count > 1:
+            yield insert("decorator.add", start, f"{scene.source.indent(site)}{text}{scene.source.newline}", 0.3)
     first = node.params.params[0].name.value if node.params.params else ""
     alone = len(node.params.params) == 1 and not node.params.kwonly_params
     properties = b"@property" in scene.source.data

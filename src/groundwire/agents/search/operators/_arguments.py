@@ -137,6 +137,7 @@ def _insert_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
     offers += [(owner, 0.3) for owner in ("self", "cls") if owner in _parameters(site) and owner not in here]
     keywords = [k for k in usage.keywords.get(name, {}) if not any(t.startswith(f"{k}=") for t in here)]
     offers += [(f"{k}={k}", 1.0) for k in keywords if k in visible]
+    offers += [(t, 0.8 * 0.9**i) for i, t in enumerate(_kept_elsewhere(arguments, scene))]
     offers += [(f"{k}={v}", 0.3) for k in keywords for v in ("True", "None")]
     places = [a.start for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword is None and not a.node.star]
     for text, weight in offers:
@@ -147,6 +148,13 @@ def _insert_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
                 yield insert("args.add", place, f"{text}, ", weight * 0.6 * 0.8**position)
         elif (offset := _after_open(site, func, scene)) is not None:
             yield insert("args.add", offset, text, weight)
+
+
+def _kept_elsewhere(arguments: list[Site], scene: EditContext) -> list[str]:
+    """Keyword arguments that the file gives elsewhere, beside one that is given here too."""
+    here = {k for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword and (k := a.node.keyword.value)}
+    found = [t for k, texts in scene.vocabulary.usage.together.items() if k in here for t in texts]
+    return [t for t in dict.fromkeys(found) if t.partition("=")[0] not in here][:MAX_GIVEN]
 
 
 def _parameters(site: Site) -> list[str]:

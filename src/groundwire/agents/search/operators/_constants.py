@@ -104,6 +104,8 @@ def _variations(value: str, scene: EditContext) -> Iterator[tuple[str, str, floa
         yield "str.case", value.upper(), 0.6
     if value.capitalize() not in (value, value.upper()):
         yield "str.case", value.capitalize(), 0.5
+    for other in scene.vocabulary.names_like(value):
+        yield "str.borrow", other, 1.0
     for other in counterparts(value):
         yield "str.const", other, 1.0
     yield "str.const", "", 0.6 if len(value) <= 1 else 0.3
