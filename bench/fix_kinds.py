@@ -89,17 +89,18 @@ def _opened(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
     for block in _blocks(function):
         for statement in block:
             if isinstance(statement, ast.If) and not statement.orelse and source.owns_lines(statement):
-                inner = statement.body
-                if not source.data[source.span(statement)[0] :].startswith(b"elif") and source.owns_lines(inner[0]):
-                    if not isinstance(inner[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-                        yield ((*source.lines(statement), _dedented(source, inner, statement)),)
+                inner, plain = statement.body, not source.data[source.span(statement)[0] :].startswith(b"elif")
+                leaves = isinstance(inner[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+                if plain and not leaves and source.owns_lines(inner[0]):
+                    yield ((*source.lines(statement), _dedented(source, inner, statement)),)
 
 
 def _tried(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
     for block in _blocks(function):
         for statement in block:
-            if isinstance(statement, ast.Try) and not statement.orelse and not statement.finalbody:
-                if source.owns_lines(statement.body[0]) and len(statement.handlers) == 1:
+            plain = isinstance(statement, ast.Try) and not statement.orelse and not statement.finalbody
+            if isinstance(statement, ast.Try) and plain and len(statement.handlers) == 1:
+                if source.owns_lines(statement.body[0]):
                     yield ((*source.lines(statement), _dedented(source, statement.body, statement)),)
 
 
@@ -165,11 +166,14 @@ def _not(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
             yield (source.put(node, source.text(node.operand)),)
 
 
+_IDENTITY: Mapping[type[ast.cmpop], str] = {ast.Is: "==", ast.IsNot: "!=", ast.Eq: "is", ast.NotEq: "is not"}
+
+
 def _identity(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
     for node in _nodes(function):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = source.text(node.left), source.text(node.comparators[0])
-            swap = {ast.Is: "==", ast.IsNot: "!=", ast.Eq: "is", ast.NotEq: "is not"}.get(type(node.ops[0]))
+            swap = _IDENTITY.get(type(node.ops[0]))
             if swap and "\n" not in left + right:
                 yield (source.put(node, f"{left} {swap} {right}"),)
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and right == "None":
@@ -267,9 +271,11 @@ def _fallback(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
 
 def _own(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
     for node in _nodes(function):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            if isinstance(node.ctx, ast.Load):
-                yield (source.put(node, node.attr),)
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
+                yield (source.put(node, name),)
+            case _:
+                pass
 
 
 def _sliced(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
@@ -348,7 +354,8 @@ FIXES: Mapping[str, Maker] = {
     "missing condition": _opened, "missing clause": _published("more_specific_if", "less_specific_if"),
     "wrong comparison": _published("token_comparison"), "missing not": _not, "is or ==": _identity,
     "and or or": _published("token_word"), "wrong arithmetic": _published("token_arithmetic"),
-    "missing term": _term, "off by one": _published("numeric", "token_subscript"), "boundary twice": KINDS["boundary"][0],
+    "missing term": _term, "off by one": _published("numeric", "token_subscript"),
+    "boundary twice": KINDS["boundary"][0],
     "wrong variable": _published("identifier", "wrong_local"), "wrong target": _published("wrong_target"),
     "wrong attribute": _published("attribute"), "missing attribute": _published("add_attribute"), "missing self": _own,
     "wrong call": _published("function_name"), "wrong receiver": _published("caller"),

@@ -6,7 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from groundwire.core._signals import Signal
 
@@ -170,19 +170,21 @@ def _values(message: str) -> tuple[object, object] | None:
     return None
 
 
-def _apart(a: Any, b: Any) -> tuple[object, object]:
+def _apart(one: object, other: object) -> tuple[object, object]:
     """The parts of two values that differ, as deep inside as there is only one."""
-    while True:
-        if isinstance(a, dict) and isinstance(b, dict):
-            pairs = [(a.get(k, _ABSENT), b.get(k, _ABSENT)) for k in {**a, **b}]
-        elif _are_sequences(a, b) and not isinstance(a, str) and len(a) == len(b):
-            pairs = list(zip(a, b, strict=True))
-        else:
-            return a, b
-        differing = [(x, y) for x, y in pairs if repr(x) != repr(y)]
-        if len(differing) != 1 or _ABSENT in differing[0]:
-            return a, b
-        a, b = differing[0]
+    differing = [pair for pair in _parts(one, other) if repr(pair[0]) != repr(pair[1])]
+    return _apart(*differing[0]) if len(differing) == 1 and _ABSENT not in differing[0] else (one, other)
+
+
+def _parts(one: Any, other: Any) -> list[tuple[object, object]]:
+    """What two values of one shape hold at the same places."""
+    if type(one) is type(other) is dict:
+        mine, theirs = cast("dict[object, object]", one), cast("dict[object, object]", other)
+        return [(mine.get(key, _ABSENT), theirs.get(key, _ABSENT)) for key in {**mine, **theirs}]
+    if type(one) is type(other) and isinstance(one, (list, tuple)):
+        first, second = cast("list[object]", one), cast("list[object]", other)
+        return list(zip(first, second, strict=True)) if len(first) == len(second) else []
+    return []
 
 
 def hints(failure: Signal | None) -> Mapping[str, float]:
