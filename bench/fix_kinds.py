@@ -100,8 +100,7 @@ def _tried(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
         for statement in block:
             plain = isinstance(statement, ast.Try) and not statement.orelse and not statement.finalbody
             if isinstance(statement, ast.Try) and plain and len(statement.handlers) == 1:
-                if source.owns_lines(statement.body[0]):
-                    yield ((*source.lines(statement), _dedented(source, statement.body, statement)),)
+                yield ((*source.lines(statement), _dedented(source, statement.body, statement)),)
 
 
 def _else(source: Source, function: Function) -> Iterator[tuple[Span, ...]]:
