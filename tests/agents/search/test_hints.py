@@ -45,7 +45,7 @@ from groundwire.core._candidates import Candidate
         ("AssertionError: assert {'a': [1, 5]} == {'a': [1, 6]}", "const.off_by_one"),
         ("AssertionError: assert {'a': 1} == {'b': 1}", ""),
         (
-            "AssertionError: assert {'root': {'em...ue': 'x'}} == {'root': {'em...ue': 'x'}}\n  \n  Differing items:\n"
+            "AssertionError: assert {'root': {'em...id': 'x'}} == {'root': {'em...id': 'x'}}\n  \n  Differing items:\n"
             "  {'root': {'empty': '', 'value': 'x'}} != {'root': {'empty': None, 'value': 'x'}}",
             "fallback.or",
         ),
