@@ -124,9 +124,17 @@ class Vocabulary:
         """Functions and attributes of the file that a text looks like a slip of."""
         if not text.isidentifier() or len(text) < SHORTEST_SLIP:
             return ()
+        near = (n for size in (-1, 0, 1) for n in self._by_length.get(len(text) + size, ()) if n != text)
+        # to compare with each name takes seconds in a file of tables
+        return tuple(n for n in near if (n[0] == text[0] or n[-1] == text[-1]) and _likeness(text, n) > SLIP)
+
+    @cached_property
+    def _by_length(self) -> Mapping[int, Sequence[str]]:
         defined = (s.node.name.value for s in self._source.functions if isinstance(s.node, cst.FunctionDef))
-        known = dict.fromkeys((*defined, *self.attributes))
-        return tuple(n for n in known if n != text and abs(len(n) - len(text)) <= 1 and _likeness(text, n) > SLIP)
+        found: dict[int, list[str]] = {}
+        for name in dict.fromkeys((*defined, *self.attributes)):
+            found.setdefault(len(name), []).append(name)
+        return found
 
     @cached_property
     def _by_first(self) -> Mapping[str, Sequence[str]]:

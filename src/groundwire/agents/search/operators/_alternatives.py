@@ -46,7 +46,7 @@ def _asked(site: Site, scene: EditContext) -> Iterator[Proposal]:
             near = [_ALIKE[text]] if text in _ALIKE else []
             known = [c for c in scene.vocabulary.usage.classes if not c.startswith("(")]
             yield from _one_more("alternative.class", last, [*near, *known, "str", "int", "list", "dict"], scene)
-        case cst.Attribute(attr=cst.Name(value="startswith" | "endswith")) if last is not None and len(arguments) == 1:
+        case cst.Attribute(attr=cst.Name(value="startswith" | "endswith")) if last is not None:
             yield from _one_more("alternative.text", last, _texts_like(last, scene), scene)
         case _:
             pass
@@ -112,9 +112,7 @@ def _else(site: Site, scene: EditContext) -> Iterator[Proposal]:
     elif isinstance(small, cst.Expr):
         block = siblings(site)
         offers = [scene.source.text(s) for s in block[block.index(site) + 1 :][:1] if simple_of(s)] if block else []
-    else:
-        small = None
-    if not isinstance(small, cst.Assign):
+    if len(offers) < 2:
         heads = dict.fromkeys(scene.source.text(target) for target in set_here)
         offers += [f"{head} = {t}" for head in list(heads)[:2] for t in ("None", "''", "[]", "0", "False")]
     loops = any(isinstance(a.node, (cst.For, cst.While)) and a.function is site.function for a in site.above())
@@ -136,9 +134,7 @@ def _decorator(site: Site, scene: EditContext) -> Iterator[Proposal]:
     start = scene.source.line_start(site.line)
     for name in scene.vocabulary.unread:
         yield insert("decorator.add", start, f"{scene.source.indent(site)}@{name}{scene.source.newline}")
-    if owner is None or not isinstance(owner.node, cst.ClassDef):
-        return
-    if node.name.value.startswith("__"):
+    if owner is None or not isinstance(owner.node, cst.ClassDef) or node.name.value.startswith("__"):
         return
     siblings_too = [scene.source.text(d) for d in owner.walk() if isinstance(d.node, cst.Decorator)]
     known = Counter(text for text in siblings_too if text[1:].isidentifier() and text not in _OF_PYTHON)
