@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -86,13 +87,22 @@ async def test_an_installed_copy_is_found_at_the_baseline(bench: Any) -> None:
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [("-n auto", "pytest-xdist"), ("--cov=mod --cov-branch", "pytest-cov"), ("--nobody-has-this", "a pytest plugin")],
+    [("-n auto", "pytest-xdist"), ("--benchmark-skip", "pytest-benchmark"), ("--nobody-has-this", "a pytest plugin")],
 )
 async def test_options_of_a_plugin_that_is_not_declared_are_explained(bench: Any, options: str, named: str) -> None:
     files = {"mod.py": MOD, "test_mod.py": TEST, "pytest.ini": f"[pytest]\naddopts = {options}\n"}
     found = await judged(bench, files)
     assert (found.verdict, found.reason) == (Verdict.NONE, NoVerdict.USAGE), found.evidence
     assert f"; {named} may be missing" in found.evidence.detail and "-p NAME" in found.evidence.detail
+
+
+@pytest.mark.skipif(find_spec("pytest_cov") is not None, reason="pytest-cov is installed, so it takes its options")
+async def test_options_that_say_nothing_of_what_passes_are_passed_over_without_their_plugin(bench: Any) -> None:
+    options = "--cov=mod --cov --cov-report=term-missing --no-cov-on-fail --cov-fail-under 80 --cov-branch"
+    files = {"mod.py": MOD, "test_mod.py": TEST, "pytest.ini": f"[pytest]\naddopts = {options}\n"}
+    found = await judged(bench, files)
+    assert found.verdict is Verdict.FAIL, found.evidence
+    assert [case.id for case in found.evidence.failed()] == ["test_mod.py::test_a"]
 
 
 async def test_a_module_that_is_still_to_be_written_is_no_fault_of_the_environment(bench: Any) -> None:

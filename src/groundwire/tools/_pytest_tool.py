@@ -112,7 +112,8 @@ class Pytest(JudgedTool):
     Our report plugin is registered before every other plugin and before any code of the project. Of the plugins that
     are installed, those are loaded that the project declares: distributions which its requirement or tool files name,
     `-p NAME` in the command or in `addopts`, and `pytest_plugins` in a conftest. Cases run in one process, one after
-    the other: workers of pytest-xdist and the reports of pytest-cov are switched off.
+    the other: workers of pytest-xdist and the reports of pytest-cov are switched off, and where one of these two,
+    pytest-timeout or pytest-html is not installed, its options are passed over.
 
     Each case may take half of the run's wall limit; then it fails and the next one runs. `judge_many` runs four or more
     candidates in a fork server where the sandbox has one; there pytest starts and is configured once for all of them,

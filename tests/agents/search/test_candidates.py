@@ -15,10 +15,11 @@ from groundwire.agents.search._candidates import (
     MOST_FACTOR,
     PRIORS,
     factors,
+    mixed,
     score,
     tie_break,
 )
-from groundwire.agents.search._source import Proposal, Replacement
+from groundwire.agents.search._source import Proposal, RankedEdit, Replacement
 from groundwire.core._contexts import EditStatistics
 
 EDIT = Proposal("compare.boundary", (Replacement(3, 4, "<="),), 0.5)
@@ -92,3 +93,23 @@ def test_ties_are_broken_by_place_or_by_seed() -> None:
     orders = {tie_break(EDIT, "m.py", seed) < tie_break(other, "m.py", seed) for seed in range(1, 30)}
     assert orders == {True, False}
     assert tie_break(EDIT, "m.py", 5) == tie_break(EDIT, "m.py", 5)
+
+
+def test_many_edits_of_one_operator_make_room_for_others() -> None:
+    crowd = [
+        RankedEdit("m.py", Proposal("name.swap", (Replacement(n, n + 1, "b"),)), 1, 0.5 - n / 1000) for n in range(40)
+    ]
+    rare = RankedEdit("m.py", Proposal("fallback.get", (Replacement(50, 51, "c"),)), 1, 0.4)
+    edits = sorted([*crowd, rare], key=lambda edit: -edit.score)
+    found = sorted(mixed(edits), key=lambda edit: -edit.score)
+    assert {edit.proposal for edit in found} == {edit.proposal for edit in edits}
+    assert found[0] == edits[0], "the first of a kind is as likely as it was"
+    assert [e.name for e in edits].index("fallback.get") == 40
+    assert [e.name for e in found].index("fallback.get") < 30
+
+
+def test_further_edits_of_one_place_are_less_likely() -> None:
+    edits = [RankedEdit("m.py", Proposal("name.swap", (Replacement(0, 1, t),)), 1, 0.5) for t in "bcd"]
+    scores = [edit.score for edit in mixed(edits)]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == 3

@@ -42,6 +42,18 @@ from groundwire.core._candidates import Candidate
         ("AssertionError: assert 'ab' == 'AB'", "str.case"),
         ("AssertionError: assert 'a b' == 'ab'", "str.insert"),
         ("AssertionError: assert 'a == b' == 'c'", ""),
+        ("AssertionError: assert {'a': [1, 5]} == {'a': [1, 6]}", "const.off_by_one"),
+        ("AssertionError: assert {'a': 1} == {'b': 1}", ""),
+        (
+            "AssertionError: assert {'root': {'em...id': 'x'}} == {'root': {'em...id': 'x'}}\n  \n  Differing items:\n"
+            "  {'root': {'empty': '', 'value': 'x'}} != {'root': {'empty': None, 'value': 'x'}}",
+            "fallback.or",
+        ),
+        ("AssertionError: assert ['aaaa...] == ['aaaa...]\n  \n  At index 0 diff: 'ab' != 'AB'", "str.case"),
+        ("AttributeError: 'NoneType' object has no attribute 'size'", "fallback.none"),
+        ("TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'", "fallback.or"),
+        ("TypeError: f() takes 1 positional argument but 2 were given", "decorator.add"),
+        ("KeyError: 'b'", "fallback.get"),
         ("AssertionError: assert <object at 0x1> == 4", ""),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -65,14 +65,14 @@ PRIORS: Mapping[str, float] = {
     "assign.reversed": 0.096,
     "assign.fold": 0.17,
     "bool.and_or": 1,
-    "bool.negate": 0.16,
+    "bool.negate": 0.25,
     "bool.flip": 0.95,
     "cond.fixed": 0.004,
-    "cond.add_clause": 0.034,
+    "cond.add_clause": 0.05,
     "cond.remove": 0.081,
-    "cond.add_filter": 0.04,
+    "cond.add_filter": 0.06,
     "cond.exchange": 0.35,
-    "cond.add_guard": 0.04,
+    "cond.add_guard": 0.06,
     "const.off_by_one": 0.77,
     "const.replace": 0.44,
     "const.borrow": 0.03,
@@ -96,10 +96,11 @@ PRIORS: Mapping[str, float] = {
     "call.nest": 0.066,
     "method.swap": 0.48,
     "attribute.swap": 0.24,
-    "args.swap": 0.14,
+    "args.swap": 0.18,
     "args.drop": 0.45,
     "args.add": 0.25,
     "args.receiver": 0.071,
+    "args.star": 0.3,
     "element.swap": 0.74,
     "element.drop": 0.085,
     "slice.bounds": 0.27,
@@ -117,11 +118,11 @@ PRIORS: Mapping[str, float] = {
     "return.exchange": 0.89,
     "return.flip_all": 0.34,
     "return.add": 0.11,
-    "return.discarded": 0.08,
+    "return.discarded": 0.12,
     "return.early": 0.02,
     "stmt.delete": 0.21,
     "stmt.duplicate": 0.03,
-    "stmt.move": 0.08,
+    "stmt.move": 0.1,
     "stmt.dedent": 0.1,
     "stmt.indent": 0.06,
     "stmt.copy": 0.04,
@@ -136,7 +137,7 @@ PRIORS: Mapping[str, float] = {
     "const.type": 0.081,
     "attribute.add": 0.11,
     "attribute.self": 0.15,
-    "method.add": 0.06,
+    "method.add": 0.08,
     "call.bound": 0.03,
     "call.copy": 0.06,
     "args.keyword": 0.12,
@@ -151,11 +152,27 @@ PRIORS: Mapping[str, float] = {
     "habit.before": 0.1,
     "habit.after": 0.06,
     "habit.opening": 0.4,
+    "habit.analogy": 0.4,
     "stmt.fill": 0.5,
     "call.collect": 0.4,
     "call.again": 0.8,
     "expr.alike": 0.8,
     "attribute.both": 0.2,
+    "fallback.get": 0.25,
+    "fallback.attribute": 0.04,
+    "fallback.or": 0.15,
+    "fallback.else": 0.08,
+    "fallback.none": 0.15,
+    "fallback.fresh": 0.5,
+    "fallback.caught": 0.05,
+    "cond.none": 0.35,
+    "alternative.class": 0.15,
+    "alternative.text": 0.1,
+    "alternative.exception": 0.2,
+    "branch.add_else": 0.08,
+    "decorator.add": 0.3,
+    "name.everywhere": 0.12,
+    "arith.add_operand": 0.08,
 }
 """Operator → prior, relative to the most likely ones at 1.
 
@@ -221,6 +238,28 @@ def score(proposal: Proposal, blame: float, learned: Mapping[str, float]) -> flo
     return blame * prior * proposal.weight * 0.99 ** (size / BYTES_OF_ONE_PERCENT)
 
 
+CROWD = 10
+"""Edits of one operator after which each further one is less likely."""
+CROWDED, AT_ONE_PLACE = 0.25, 0.25
+"""How fast: exponents, of the number of edits of that operator before it, and of those at the same place."""
+
+
+def mixed(edits: Sequence[RankedEdit]) -> Iterator[RankedEdit]:
+    """The same edits, each less likely the more of its operator come before it: a fix is one of a kind, of all kinds.
+
+    Args:
+        edits: by falling score.
+    """
+    of_kind: Counter[str] = Counter()
+    at_place: Counter[tuple[str, str, int]] = Counter()
+    for edit in edits:
+        place = (edit.name, edit.path, edit.proposal.splices[0].start)
+        crowd = (1 + of_kind[edit.name] / CROWD) ** CROWDED * (1 + at_place[place]) ** AT_ONE_PLACE
+        yield RankedEdit(edit.path, edit.proposal, edit.line, edit.score / crowd)
+        of_kind[edit.name] += 1
+        at_place[place] += 1
+
+
 def tie_break(proposal: Proposal, path: str, seed: int) -> int:
     """Orders edits of equal score: by a hash that depends on the seed only; with seed 0, by their place in the text."""
     if seed == 0:
@@ -236,6 +275,8 @@ GROUP_BYTES = 256 * 1024
 """Files that are ranked together, in bytes of source; of a project that is larger, a quarter as much at a time."""
 WAVE_SITES = 1500
 """Syntax nodes whose edits are ranked together."""
+TRACED = 10_000
+"""Of these edits, so many of the likeliest are looked at closely; the others come last."""
 
 
 def _groups(tree: Tree, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -262,6 +303,16 @@ class Parsed:
     scene: EditContext
     units: Units
     traces: Traces
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """An edit before it is looked at what it leaves in the code beside it, and the score that it can't be above."""
+
+    edit: RankedEdit
+    traces: Traces
+    site: Site
+    most: float
 
 
 class Stream:
@@ -379,14 +430,26 @@ class Stream:
             ]
         sites.sort(key=lambda item: -item[0])
         for start in range(0, len(sites), WAVE_SITES):
-            edits = [e for b, parsed, site in sites[start : start + WAVE_SITES] for e in self._at_site(b, parsed, site)]
-            edits.sort(key=lambda e: (-e.score, e.path, tie_break(e.proposal, e.path, self._seed), e.name))
-            yield from edits
+            offers = [
+                o for b, parsed, site in sites[start : start + WAVE_SITES] for o in self._at_site(b, parsed, site)
+            ]
+            offers.sort(key=lambda offer: self._order(offer.edit))
+            near = sorted((self._traced(offer) for offer in offers[:TRACED]), key=self._order)
+            yield from sorted(mixed(near), key=self._order)
+            yield from (offer.edit for offer in offers[TRACED:])
 
-    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[RankedEdit]:
+    def _order(self, edit: RankedEdit) -> tuple[float, str, int, str]:
+        return -edit.score, edit.path, tie_break(edit.proposal, edit.path, self._seed), edit.name
+
+    def _at_site(self, blamed: float, parsed: Parsed, site: Site) -> Iterator[_Offer]:
         evaluated = not site.is_expression or site in parsed.source.evaluated
         path = parsed.source.path
         for proposal in filter(parsed.source.can_take, proposals(site, parsed.scene, evaluated=evaluated)):
             line = parsed.source.line_of(proposal.splices[0].start)
-            likely = score(proposal, blamed, self._learned) * parsed.traces.factor(site, proposal)
-            yield RankedEdit(path, proposal, line, min(likely, blamed * self._most_likely))
+            edit = RankedEdit(path, proposal, line, score(proposal, blamed, self._learned))
+            yield _Offer(edit, parsed.traces, site, blamed * self._most_likely)
+
+    @staticmethod
+    def _traced(offer: _Offer) -> RankedEdit:
+        likely = offer.edit.score * offer.traces.factor(offer.site, offer.edit.proposal)
+        return RankedEdit(offer.edit.path, offer.edit.proposal, offer.edit.line, min(likely, offer.most))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -146,6 +147,10 @@ def _loop(
 MAX_DONOR_BYTES = 80
 MAX_OWN_DONORS = 150
 MAX_OTHER_DONORS = 80
+MAX_UNBOUND = 3
+"""A function that reads more names which nothing binds is given them in a way that the file does not show."""
+_BUILTINS = frozenset((*dir(builtins), "__class__"))
+_DEFINITIONS = (cst.FunctionDef, cst.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,7 @@ class EditContext:
         self._names: dict[Site | None, dict[str, str]] = {}
         self._donors: dict[Site | None, list[Donor]] = {}
         self._unread: dict[Site, Mapping[str, Variable]] = {}
+        self._unbound: dict[Site, frozenset[str]] = {}
         self.vocabulary = Vocabulary(source, examples)
         self.habits = Habits(source)
         self.conditions: dict[tuple[Site | None, tuple[str, ...]], list[tuple[str, float]]] = {}
@@ -245,6 +251,39 @@ class EditContext:
                 v.name: v for v in bindings(function, self.examples) if v.name not in read and v.name[:1] != "_"
             }
         return self._unread[function]
+
+    def unbound(self, function: Site | None) -> frozenset[str]:
+        """What a function reads and nothing binds: not itself, nor what is around it, the module or Python."""
+        if function is None or self._module_names is None:
+            return frozenset()
+        if function not in self._unbound:
+            evaluated = self.source.evaluated
+            read = {s.node.value for s in function.walk() if isinstance(s.node, cst.Name) and s in evaluated}
+            found = read - self._module_names - _BUILTINS
+            for scope in (function, *(a for a in function.above() if isinstance(a.node, cst.FunctionDef))):
+                inside = (s for s in scope.walk() if s.parent is not scope or s.slot != "name")
+                found -= {s.node.value for s in inside if isinstance(s.node, cst.Name) and self._binds(s)}
+            strange = len(found) > MAX_UNBOUND or any(isinstance(s.node, cst.Match) for s in function.walk())
+            self._unbound[function] = frozenset() if strange else frozenset(found)
+        return self._unbound[function]
+
+    def _binds(self, name: Site) -> bool:
+        return name not in self.source.evaluated and name.slot not in ("attr", "keyword")
+
+    @cached_property
+    def _module_names(self) -> frozenset[str] | None:
+        """What the module binds outside of functions and classes; None where its text does not show all of that."""
+        if any(isinstance(s.node, cst.ImportStar) for s in self.source.sites) or b"globals()" in self.source.data:
+            return None
+        found: set[str] = {"__file__", "__name__", "__doc__", "__path__", "__package__", "__spec__", "__loader__"}
+        for site in self.source.sites:
+            if isinstance(site.node, cst.Name) and self._binds(site):
+                defines = site.parent if isinstance(site.parent and site.parent.node, _DEFINITIONS) else None
+                around = (defines or site).above()
+                is_global = isinstance(site.parent and site.parent.node, cst.NameItem)
+                if is_global or not any(isinstance(a.node, _DEFINITIONS) for a in around):
+                    found.add(site.node.value)
+        return frozenset(found)
 
     def _kinds_from_bindings(self, function: Site | None, scope: Site) -> None:
         # two rounds: what the first learns (`words = s.split()`) the second builds on (`for w in words`)

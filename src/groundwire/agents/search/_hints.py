@@ -6,24 +6,31 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from groundwire.core._signals import Signal
 
 MAX_CASES = 20
 MAX_CHARS = 4000
+MAX_LINES = 6
 
 _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (
         re.compile(r"TypeError: .*(required (positional|keyword-only) argument|positional arguments? but|"
                    r"unexpected keyword argument|multiple values for|expected (at least|at most|exactly)?\s?\d+ arg)"),
         {"args.add": 4.0, "args.drop": 4.0, "args.keyword": 6.0, "args.swap": 2.0, "call.swap": 2.0,
-         "method.swap": 2.0},
+         "method.swap": 2.0, "args.star": 6.0, "decorator.add": 6.0},
+    ),
+    (
+        re.compile(r"'?NoneType'? (object )?(has no|is not|and|>|is|can)|not 'NoneType'|and 'NoneType'|not NoneType"),
+        {"fallback.none": 6.0, "fallback.or": 5.0, "fallback.else": 5.0, "cond.none": 2.0, "cond.add_clause": 3.0,
+         "cond.add_guard": 2.0, "return.add": 3.0, "init.value": 2.0, "return.early": 2.0},
     ),
     (
         re.compile(r"AttributeError: .*has no attribute"),
         {"attribute.swap": 4.0, "attribute.add": 3.0, "method.swap": 4.0, "method.add": 2.0, "name.swap": 2.0,
-         "attribute.self": 3.0, "const.type": 2.0, "call.wrap": 2.0, "stmt.keep": 4.0, "args.drop": 1.5},
+         "attribute.self": 3.0, "const.type": 2.0, "call.wrap": 2.0, "stmt.keep": 4.0, "args.drop": 1.5,
+         "fallback.attribute": 6.0, "alternative.exception": 3.0, "decorator.add": 4.0, "fallback.caught": 3.0},
     ),
     (
         re.compile(r"NameError: |UnboundLocalError: "),
@@ -40,12 +47,18 @@ _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (
         re.compile(r"IndexError: "),
         {"index.off_by_one": 3.0, "slice.bounds": 2.0, "const.off_by_one": 2.0, "compare.boundary": 2.0,
-         "compare.shifted": 3.0, "loop.range_bounds": 3.0, "except.kind": 4.0, "index.to_slice": 2.0},
+         "compare.shifted": 3.0, "loop.range_bounds": 3.0, "except.kind": 4.0, "index.to_slice": 2.0,
+         "alternative.exception": 6.0, "fallback.caught": 3.0},
     ),
     (
         re.compile(r"KeyError: "),
         {"str.case": 2.0, "str.borrow": 2.0, "str.delete": 2.0, "except.kind": 4.0, "method.swap": 2.0,
-         "compare.negate": 1.5, "name.swap": 1.5},
+         "compare.negate": 1.5, "name.swap": 1.5, "fallback.get": 6.0, "alternative.exception": 6.0,
+         "fallback.caught": 4.0},
+    ),
+    (
+        re.compile(r"(ValueError|TypeError|OSError|StopIteration): "),
+        {"alternative.exception": 4.0, "fallback.caught": 3.0, "except.kind": 2.0},
     ),
     (
         re.compile(r"DID NOT RAISE|(Error|Exception) not raised"),
@@ -121,7 +134,8 @@ _RELATIONS: tuple[tuple[Callable[[Any, Any], bool], Mapping[str, float]], ...] =
          "stmt.copy": 2.0, "stmt.dedent": 1.5, "cond.remove": 1.5, "call.collect": 2.0, "expr.hoist": 1.5},
     ),
     (_nothing, {"return.add": 4.0, "return.discarded": 3.0, "return.change": 2.0, "init.value": 2.0,
-                "stmt.dedent": 1.5}),
+                "stmt.dedent": 1.5, "fallback.or": 4.0, "fallback.else": 3.0, "fallback.none": 3.0, "cond.none": 3.0,
+                "fallback.get": 2.0}),
     (_of_other_kind, {"call.wrap": 2.0, "method.add": 2.0, "const.type": 2.0, "expr.hoist": 2.0, "init.value": 1.5}),
     (_but_for_case, {"call.wrap": 3.0, "method.swap": 4.0, "method.add": 3.0, "str.case": 4.0, "expr.hoist": 2.0}),
     (
@@ -135,10 +149,15 @@ _MOST = 0.5
 """The part of the cases with two values that a relation has to hold for."""
 
 
+_BETWEEN = (("assert ", " == "), (" differ: ", " != "), ("Error: ", " != "), (" diff: ", " != "), ("  ", " != "))
+"""What stands before and between the two values in the words of an assertion; last, where pytest shows an item."""
+_ABSENT = object()
+
+
 def _values(message: str) -> tuple[object, object] | None:
-    """The two values that an assertion found to differ, where both are literals."""
-    for line in message[:MAX_CHARS].splitlines()[:2]:
-        for before, between in (("assert ", " == "), (" differ: ", " != "), ("Error: ", " != ")):
+    """The two values that an assertion found to differ, where both are literals: the only parts that differ."""
+    for line in message[:MAX_CHARS].splitlines()[:MAX_LINES]:
+        for before, between in _BETWEEN:
             one, found, other = line.partition(before)[2].partition(between)
             if not found:
                 continue
@@ -146,8 +165,26 @@ def _values(message: str) -> tuple[object, object] | None:
                 values = ast.literal_eval(one.strip()), ast.literal_eval(other.strip())
             except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 continue
-            return values if repr(values[0]) != repr(values[1]) else None
+            if repr(values[0]) != repr(values[1]):  # what was shortened can look the same
+                return _apart(*values)
     return None
+
+
+def _apart(one: object, other: object) -> tuple[object, object]:
+    """The parts of two values that differ, as deep inside as there is only one."""
+    differing = [pair for pair in _parts(one, other) if repr(pair[0]) != repr(pair[1])]
+    return _apart(*differing[0]) if len(differing) == 1 and _ABSENT not in differing[0] else (one, other)
+
+
+def _parts(one: Any, other: Any) -> list[tuple[object, object]]:
+    """What two values of one shape hold at the same places."""
+    if type(one) is type(other) is dict:
+        mine, theirs = cast("dict[object, object]", one), cast("dict[object, object]", other)
+        return [(mine.get(key, _ABSENT), theirs.get(key, _ABSENT)) for key in {**mine, **theirs}]
+    if type(one) is type(other) and isinstance(one, (list, tuple)):
+        first, second = cast("list[object]", one), cast("list[object]", other)
+        return list(zip(first, second, strict=True)) if len(first) == len(second) else []
+    return []
 
 
 def hints(failure: Signal | None) -> Mapping[str, float]:

@@ -19,6 +19,9 @@ MAX_STRING_CHARS = 40
 MAX_COMPARED = 80
 MAX_ATTRIBUTES = 60
 MAX_SUFFIX_BYTES = 40
+MAX_FALLBACKS = 5
+SHORTEST_SLIP = 4
+SLIP = 0.85
 MAX_UNREAD = 4
 """A file with more names that it never reads makes them for others."""
 
@@ -46,6 +49,7 @@ class UsedNames:
         attributes: text of an object → its attributes that are read or called; True: called.
         given: function or method → texts of arguments that it is given by position.
         keywords: function or method → keywords that it is given, or takes where the file defines it.
+        together: keyword → texts of the keyword arguments that are given in the same calls.
         exceptions: what is raised or caught.
         classes: what `isinstance` asks for.
     """
@@ -57,6 +61,7 @@ class UsedNames:
     attributes: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
     given: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     keywords: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    together: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     exceptions: dict[str, None] = field(default_factory=dict[str, None])
     classes: dict[str, None] = field(default_factory=dict[str, None])
 
@@ -115,6 +120,22 @@ class Vocabulary:
             known = tuple(dict.fromkeys((*alike[:MAX_COMPARED], *known[:MAX_COMPARED])))
         return tuple(sorted(known, key=lambda text: -_likeness(text, like))[:MAX_STRINGS])
 
+    def names_like(self, text: str) -> tuple[str, ...]:
+        """Functions and attributes of the file that a text looks like a slip of."""
+        if not text.isidentifier() or len(text) < SHORTEST_SLIP:
+            return ()
+        near = (n for size in (-1, 0, 1) for n in self._by_length.get(len(text) + size, ()) if n != text)
+        # to compare with each name takes seconds in a file of tables
+        return tuple(n for n in near if (n[0] == text[0] or n[-1] == text[-1]) and _likeness(text, n) > SLIP)
+
+    @cached_property
+    def _by_length(self) -> Mapping[int, Sequence[str]]:
+        defined = (s.node.name.value for s in self._source.functions if isinstance(s.node, cst.FunctionDef))
+        found: dict[int, list[str]] = {}
+        for name in dict.fromkeys((*defined, *self.attributes)):
+            found.setdefault(len(name), []).append(name)
+        return found
+
     @cached_property
     def _by_first(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = {}
@@ -157,6 +178,24 @@ class Vocabulary:
         return found
 
     @cached_property
+    def fallbacks(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """What stands behind `or` or `else` in the file's values, the most frequent first, and the names in it."""
+        counts: Counter[str] = Counter()
+        names: dict[str, frozenset[str]] = {}
+        for site in self._source.expressions:
+            other = site.child("orelse") if isinstance(site.node, cst.IfExp) else None
+            if isinstance(site.node, cst.BooleanOperation) and isinstance(site.node.operator, cst.Or):
+                whole = isinstance(site.parent and site.parent.node, (cst.Assign, cst.Return, cst.Arg))
+                other = site.child("right") if whole and site.slot == "value" else None
+            if other is None or other.end - other.start > MAX_SUFFIX_BYTES:
+                continue
+            if not isinstance(other.node, (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp)):
+                text = self._source.text(other)
+                counts[text] += 1
+                names[text] = frozenset(s.node.value for s in other.walk() if isinstance(s.node, cst.Name))
+        return [(text, names[text]) for text, _ in counts.most_common(MAX_FALLBACKS)]
+
+    @cached_property
     def unread(self) -> tuple[str, ...]:
         """What the file imports, or keeps to itself by a `_` in front, and never reads."""
         expressions = (s.node for s in self._source.expressions)
@@ -168,6 +207,10 @@ class Vocabulary:
         func, arguments = site.child("func"), site.all("args")
         if func is None:
             return
+        keyed = [a for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword is not None]
+        texts = [text for a in keyed if len(text := self._source.text(a)) <= MAX_SUFFIX_BYTES and "\n" not in text]
+        for text in texts if len(texts) > 1 else ():
+            found.together.setdefault(text.partition("=")[0].strip(), {}).update(dict.fromkeys(texts))
         if isinstance(func.node, cst.Name):
             name = func.node.value
             self._function(name, arguments, found)

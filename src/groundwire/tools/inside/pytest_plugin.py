@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Mapping
 from importlib import metadata
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import _pytest.runner
@@ -35,6 +36,19 @@ _ALONE: tuple[tuple[str, Any], ...] = (
     ("no_cov", True),
 )
 """Options of pytest-xdist and pytest-cov that keep all cases in this process, and leave our tracing alone."""
+_SILENCED: Mapping[str, tuple[tuple[str, Mapping[str, Any]], ...]] = {
+    "pytest_cov": (
+        ("--cov", {"nargs": "?", "const": True, "action": "append"}),
+        *((name, {"action": "append"}) for name in ("--cov-report", "--cov-config", "--cov-context")),
+        *((name, {}) for name in ("--cov-fail-under", "--cov-precision")),
+        *((name, {"action": "store_true"}) for name in ("--no-cov", "--no-cov-on-fail", "--cov-append", "--cov-branch",
+                                                        "--cov-reset")),
+    ),
+    "xdist": (("-n", {"dest": "numprocesses"}), ("--numprocesses", {}), ("--maxprocesses", {}), ("--dist", {}), ("--tx", {"action": "append"})),
+    "pytest_timeout": (("--timeout", {}), ("--timeout-method", {}), ("--session-timeout", {})),
+    "pytest_html": (("--html", {}), ("--self-contained-html", {"action": "store_true"})),
+}  # fmt: skip
+"""Module of a plugin → its options that have no say in what passes, or that are switched off here anyhow."""
 _ENDS_THE_RUN = (KeyboardInterrupt, SystemExit, CaseTimeout, pytest.exit.Exception)
 Flow = Generator[None, Any, None]
 _run_protocol = _pytest.runner.runtestprotocol
@@ -115,8 +129,14 @@ class Plugin:
     # --- before and while collecting
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_addoption(self, pluginmanager: Any) -> None:
-        """Loads the plugins that the project declares; nobody else's."""
+    def pytest_addoption(self, parser: Any, pluginmanager: Any) -> None:
+        """Loads the plugins that the project declares; nobody else's. Of some that are missing, options are passed over."""
+        for module, options in _SILENCED.items():
+            if find_spec(module) is None:
+                group = parser.getgroup(module)
+                for name, how in options:
+                    # `addoption` keeps small letters for pytest itself, where xdist has one
+                    group._addoption(name, help=f"passed over: {module} is not installed", **how)
         if not self._declared:
             return
         for name in {e.name: None for d in metadata.distributions() for e in self._plugins_of(d)}:

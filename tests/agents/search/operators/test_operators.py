@@ -69,10 +69,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
     "const.off_by_one": [("return a[1:]", "return a[2:]"), ("return a - 1", "return a")],
     "const.replace": [("return a * 3", "return a * 6"), ("return a / 0.5", "return a / 2.0")],
-    "const.everywhere": [("return a + 1, b + 1", "return a + 2, b + 2")],
+    "const.everywhere": [
+        ("return a + 1, b + 1", "return a + 2, b + 2"),
+        ("return a + 1, b + 1, 1", "return a + 2, b + 2, 1"),
+    ],
     "const.shift_all": [("if a:\n        return 1\n    return 2", "if a:\n        return 0\n    return 1")],
     "str.case": [("return 'yes'", "return 'YES'")],
-    "str.const": [("return ' '.join(a)", "return ''.join(a)")],
+    "str.const": [("return ' '.join(a)", "return ''.join(a)"), ("return a == '>'", "return a == '<'")],
     "str.borrow": [("if a == 'x1':\n        return 'x2'", "if a == 'x2':\n        return 'x2'")],
     "str.delete": [("return a in 'abcd'", "return a in 'abc'")],
     "str.insert": [("return a + 'b'", "return a + 'b '")],
@@ -250,6 +253,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
             "def g(a, b):\n    if not b:\n        return 0\n    return b",
         ),
     ],
+    "habit.analogy": [
+        (
+            "x = None if a.x is None else int(a.x)\n    y = int(a.y)\n    return x, y",
+            "x = None if a.x is None else int(a.x)\n    y = None if a.y is None else int(a.y)\n    return x, y",
+        ),
+        ("return a or (b and b > 0)", "return a and a > 0 or (b and b > 0)"),
+    ],
     "stmt.fill": [
         (
             "if a:\n        b += 1\n    elif b:\n        pass\n    return b",
@@ -276,6 +286,88 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "expr.alike": [
         ("x = a.get('k')\n    return a or a.get('b')", "x = a.get('k')\n    return a.get('k') or a.get('b')"),
         ("x = a.top\n    return a - a.low", "x = a.top\n    return a.top - a.low"),
+    ],
+    "fallback.get": [
+        ("return a.x[b]", "return a.x.get(b)"),
+        ("return a.x[b]", "return a.x.get(b, [])"),
+        ("return a.get(b)", "return a.get(b, 0)"),
+        ("return a.get(b)", "return a[b]"),
+        ("a[b] += 1", "a[b] = a.get(b, 0) + 1"),
+    ],
+    "fallback.attribute": [("return a.size", "return getattr(a, 'size', None)")],
+    "fallback.or": [("x = a.get(b)\n    return x", "x = a.get(b) or []\n    return x"), ("return a", "return a or b"),
+        ("x = b.x or b.LIMIT\n    return a.size", "x = b.x or b.LIMIT\n    return a.size or b.LIMIT"),
+    ],
+    "fallback.else": [
+        ("return a.lower()", "return a.lower() if a else None"),
+        ("return str(b)", "return str(b) if b is not None else ''"),
+    ],
+    "fallback.none": [
+        ("return a.size", "if a is None:\n        return None\n    return a.size"),
+        ("return b", "if b is None:\n        b = []\n    return b"),
+        (
+            "for y in b:\n        x = a.find(y)\n        print(x.z)",
+            "for y in b:\n        x = a.find(y)\n        if x is None:\n            continue\n        print(x.z)",
+        ),
+    ],
+    "fallback.fresh": [
+        (
+            "return b\n\ndef g(x, y=[]):\n    y.append(x)\n    return y",
+            "return b\n\ndef g(x, y=None):\n    if y is None:\n        y = []\n    y.append(x)\n    return y",
+        ),
+    ],
+    "fallback.caught": [
+        (
+            "x = a[b]\n    return x",
+            "try:\n        x = a[b]\n    except KeyError:\n        x = None\n    return x",
+        ),
+        ("return int(a)", "try:\n        return int(a)\n    except ValueError:\n        return None"),
+    ],
+    "cond.none": [
+        ("if a:\n        return b", "if a is not None:\n        return b"),
+        ("if a and not b:\n        return b", "if a and b is None:\n        return b"),
+        ("if a is None:\n        return b", "if not a:\n        return b"),
+    ],
+    "alternative.class": [
+        ("return isinstance(a, list)", "return isinstance(a, (list, tuple))"),
+        ("return isinstance(a, (int, str))", "return isinstance(a, (int, str, list))"),
+    ],
+    "alternative.text": [
+        ("x = 'p'\n    return a.startswith('q')", "x = 'p'\n    return a.startswith(('q', 'p'))"),
+        ("x = 'p'\n    return a == 'q'", "x = 'p'\n    return a in ('q', 'p')"),
+    ],
+    "alternative.exception": [
+        (
+            "try:\n        return a[b]\n    except KeyError:\n        return 0",
+            "try:\n        return a[b]\n    except (KeyError, IndexError):\n        return 0",
+        ),
+    ],
+    "branch.add_else": [
+        (
+            "if a.x:\n        b = g(a.y)\n    return b",
+            "if a.x:\n        b = g(a.y)\n    else:\n        b = a.y\n    return b",
+        ),
+        ("if a:\n        b = 1\n        g()", "if a:\n        b = 1\n        g()\n    else:\n        b = 0"),
+    ],
+    "decorator.add": [
+        (
+            "return a\n\nclass C:\n    def make(cls, x):\n        return cls(x)",
+            "return a\n\nclass C:\n    @classmethod\n    def make(cls, x):\n        return cls(x)",
+        ),
+    ],
+    "name.everywhere": [
+        ("x = 1\n    return a + x, x", "x = 1\n    return a + b, b"),
+        ("return a.top, g(a.top), a.low", "return a.low, g(a.low), a.low"),
+    ],
+    "arith.add_operand": [
+        ("return a.size", "return a.size + b"),
+        ("x = 'p'\n    return str(a)", "x = 'p'\n    return str(a) + 'p'"),
+    ],
+    "args.star": [
+        (
+            "return a\n\ndef g(*args, **rest):\n    return f(args)",
+            "return a\n\ndef g(*args, **rest):\n    return f(*args)",
+        ),
     ],
 }  # fmt: skip
 PAIRS = [(name, before, after) for name, cases in CASES.items() for before, after in cases]
@@ -318,6 +410,51 @@ def test_a_habit_is_followed_only_where_its_names_exist(offers: Offers) -> None:
     assert "habit.guard" not in {name for name, _ in offers(code)}, "c is a parameter of the other function"
     guarded = body("if b:\n        a = clean(b)\n    return a\n\ndef g(a, b):\n    if b:\n        a = clean(b)\n")
     assert "habit.guard" not in {name for name, _ in offers(guarded)}, "it is guarded like that"
+
+
+def test_what_is_read_and_bound_nowhere_was_meant_to_be_bound_or_is_the_objects(offers: Offers) -> None:
+    code = "class C:\n    def make(self, a):\n        {} = a.split()\n        return {}(words)\n"
+    assert ("name.target", code.format("words", "len")) in offers(code.format("word", "len"))
+    assert ("attribute.self", code.format("words", "self.make")) in offers(code.format("words", "make"))
+    imported = f"from lib import *\n{code}"
+    assert "attribute.self" not in {name for name, _ in offers(imported.format("words", "make"))}, "lib may bind it"
+
+
+def test_a_method_passes_on_what_it_was_given(offers: Offers) -> None:
+    code = "class C:\n    def f(self, *args, **rest):\n        return g({})\n"
+    found = [new for name, new in offers(code.format("1")) if name == "args.add"]
+    assert {code.format("1, *args"), code.format("1, **rest"), code.format("self, 1")} <= set(found)
+
+
+def test_a_condition_is_asked_before_the_one_that_needs_it(offers: Offers) -> None:
+    code = "def f(a):\n    if {}a.size > 1:\n        return a\n"
+    assert ("cond.add_clause", code.format("a is not None and ")) in offers(code.format(""))
+
+
+def test_items_are_chosen_by_an_attribute(offers: Offers) -> None:
+    code = "def f(items, name):\n    return [x.name for x in items{}]\n"
+    assert ("cond.add_filter", code.format(" if x.name == name")) in offers(code.format(""))
+
+
+def test_keywords_that_go_together_elsewhere(offers: Offers) -> None:
+    code = "class C:\n    def f(self):\n        a = make(x=self.x, y=self.y)\n        return type(self)(x=1{})\n"
+    assert ("args.add", code.format(", y=self.y")) in offers(code.format(""))
+
+
+def test_a_slip_in_the_name_of_a_method(offers: Offers) -> None:
+    code = "def f(a, b):\n    return getattr(a, {})\n\nclass C:\n    def __ne__(self, other):\n        return True\n"
+    assert ("str.borrow", code.format("'__ne__'")) in offers(code.format("'__ne_'"))
+
+
+def test_methods_are_decorated_as_their_siblings_are(offers: Offers) -> None:
+    method = "    {}def {}(self, other):\n        return 1\n\n"
+    code = "class C:\n" + "".join(method.format("@checked\n    ", name) for name in "ab")
+    assert ("decorator.add", code + method.format("@checked\n    ", "c")) in offers(code + method.format("", "c"))
+
+
+def test_what_is_imported_for_nothing_decorates(offers: Offers) -> None:
+    code = "from contextlib import contextmanager\n\n{}def f(a):\n    yield a\n"
+    assert ("decorator.add", code.format("@contextmanager\n")) in offers(code.format(""))
 
 
 def test_arguments_are_forgotten_at_any_place(offers: Offers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundwire.agents.search.operators import _alternatives as alternatives
 from groundwire.agents.search.operators import _arguments as arguments
 from groundwire.agents.search.operators import _arithmetic as arithmetic
 from groundwire.agents.search.operators import _branches as branches
@@ -9,6 +10,7 @@ from groundwire.agents.search.operators import _calls as calls
 from groundwire.agents.search.operators import _compare as compare
 from groundwire.agents.search.operators import _constants as constants
 from groundwire.agents.search.operators import _exceptions as exceptions
+from groundwire.agents.search.operators import _fallbacks as fallbacks
 from groundwire.agents.search.operators import _forgotten as forgotten
 from groundwire.agents.search.operators import _gaps as gaps
 from groundwire.agents.search.operators import _logic as logic
@@ -39,6 +41,8 @@ OPERATORS: tuple[Operator, ...] = (
     *branches.RULES,
     *forgotten.RULES,
     *exceptions.RULES,
+    *fallbacks.RULES,
+    *alternatives.RULES,
     *gaps.RULES,
     *pairs.RULES,
 )

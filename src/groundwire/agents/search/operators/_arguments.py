@@ -13,7 +13,7 @@ from groundwire.agents.search._kinds import base
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, delimited, exchange, insert
 
-MAX_GIVEN = 6
+MAX_GIVEN = 8
 MAX_KEYWORDS = 10
 
 
@@ -23,6 +23,12 @@ def _arguments(site: Site, scene: EditContext) -> Iterator[Proposal]:
         for second in values[position + 1 :]:
             yield exchange("args.swap", first, second, scene, 1.0 if second is values[position + 1] else 0.4)
     yield from _drop_one(site.all("args"), "args.drop", scene)
+    gathered = {text.lstrip("*"): text for text in _gathered(site)}
+    for value in values:
+        if (starred := gathered.get(scene.source.text(value))) and isinstance(
+            value.parent and value.parent.node, cst.Arg
+        ):
+            yield insert("args.star", value.start, starred[: -len(scene.source.text(value))])
 
 
 def _elements(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -127,18 +133,42 @@ def _insert_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
     given = [t for t in usage.given.get(name, {}) if t not in here and not _words(t) & scope - set(visible)]
     offers = [(t, 1.0 * 0.9**i) for i, t in enumerate(given[:MAX_GIVEN])]
     offers += [(v, 0.7 * 0.85**i) for i, v in enumerate(v for v in visible if v not in here) if i < MAX_GIVEN]
+    offers += [(text, 1.2) for text in _gathered(site) if text not in here]
+    offers += [(owner, 0.3) for owner in ("self", "cls") if owner in _parameters(site) and owner not in here]
     keywords = [k for k in usage.keywords.get(name, {}) if not any(t.startswith(f"{k}=") for t in here)]
     offers += [(f"{k}={k}", 1.0) for k in keywords if k in visible]
+    offers += [(t, 0.8 * 0.9**i) for i, t in enumerate(_kept_elsewhere(arguments, scene))]
     offers += [(f"{k}={v}", 0.3) for k in keywords for v in ("True", "None")]
     places = [a.start for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword is None and not a.node.star]
     for text, weight in offers:
-        keyword = "=" in text.partition("(")[0]
+        keyword = "=" in text.partition("(")[0] or text.startswith("*")
         if arguments:
             yield insert("args.add", arguments[-1].end, f", {text}", weight)
             for position, place in enumerate(() if keyword else places):
                 yield insert("args.add", place, f"{text}, ", weight * 0.6 * 0.8**position)
         elif (offset := _after_open(site, func, scene)) is not None:
             yield insert("args.add", offset, text, weight)
+
+
+def _kept_elsewhere(arguments: list[Site], scene: EditContext) -> list[str]:
+    """Keyword arguments that the file gives elsewhere, beside one that is given here too."""
+    here = {k for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword and (k := a.node.keyword.value)}
+    found = [t for k, texts in scene.vocabulary.usage.together.items() if k in here for t in texts]
+    return [t for t in dict.fromkeys(found) if t.partition("=")[0] not in here][:MAX_GIVEN]
+
+
+def _parameters(site: Site) -> list[str]:
+    function = site.function.node if site.function is not None else None
+    return [p.name.value for p in function.params.params] if isinstance(function, cst.FunctionDef) else []
+
+
+def _gathered(site: Site) -> Iterator[str]:
+    """`*args` and `**kwargs`, where the function around takes them."""
+    function = site.function.node if site.function is not None else None
+    if isinstance(function, cst.FunctionDef):
+        for stars, parameter in (("*", function.params.star_arg), ("**", function.params.star_kwarg)):
+            if isinstance(parameter, cst.Param):
+                yield stars + parameter.name.value
 
 
 def _words(text: str) -> set[str]:

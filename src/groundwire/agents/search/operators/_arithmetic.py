@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from groundwire.agents.search._edit_context import EditContext
-from groundwire.agents.search._kinds import NUMBERS, base
+from groundwire.agents.search._kinds import NUMBERS, base, fit
 from groundwire.agents.search._precedence import PRODUCT, SUM, UNARY, binding
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, delimited, exchange, replace
@@ -177,6 +177,35 @@ def _add_term(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield replace("arith.add_term", site, f"{inner} {term}", level, weight * known * place)
 
 
+MAX_OPERANDS = 6
+
+
+def _add_operand(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """An operand that was forgotten: `x` → `x + y`, `y + x`, `x - y`, `'a' + x`."""
+    kind = base(scene.kind(site))
+    if kind not in ("int", "float", "str", "list", "") or not _is_whole(site):
+        return
+    if not isinstance(site.node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.SimpleString, cst.BaseList)):
+        return
+    text = scene.source.text(site)
+    if "\n" in text or text in ("True", "False", "None"):
+        return
+    if not kind and isinstance(site.parent and site.parent.node, cst.Arg):
+        return
+    known = 1.0 if kind else 0.4
+    for position, variable in enumerate([v for v in scene.visible(site) if v.name != text][:MAX_OPERANDS]):
+        weight = known * fit(kind, variable.kind) * 0.85**position
+        yield replace("arith.add_operand", site, f"{text} + {variable.name}", SUM, weight)
+        if kind in NUMBERS or not kind:
+            yield replace("arith.add_operand", site, f"{text} - {variable.name}", SUM, 0.5 * weight)
+        if kind not in NUMBERS:
+            yield replace("arith.add_operand", site, f"{variable.name} + {text}", SUM, 0.7 * weight)
+    for position, borrowed in enumerate(scene.vocabulary.strings()[:MAX_OPERANDS] if kind == "str" else ()):
+        weight = 0.4 * known * 0.85**position
+        yield replace("arith.add_operand", site, f"{text} + {borrowed!r}", SUM, weight)
+        yield replace("arith.add_operand", site, f"{borrowed!r} + {text}", SUM, weight)
+
+
 def _place_weight(site: Site) -> float:
     """A term is forgotten most often in bounds and indexes."""
     for outer in site.above():
@@ -200,4 +229,5 @@ RULES = (
     Operator((cst.BinaryOperation,), _regroup),
     Operator((cst.UnaryOperation, cst.Name, cst.Call, cst.Subscript, cst.Attribute), _sign),
     Operator((cst.BaseExpression,), _add_term),
+    Operator((cst.BaseExpression,), _add_operand),
 )

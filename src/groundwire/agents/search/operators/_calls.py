@@ -68,10 +68,12 @@ def _attribute_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
         offered.add(other)
         yield delimited("method.swap", attr, other, 0.85**position)
     known = _members_around(site, scene)
-    for other, is_called in scene.vocabulary.attributes.items():
+    holder = site.child("value")
+    same = scene.vocabulary.usage.attributes.get(scene.source.text(holder), {}) if holder is not None else {}
+    for other, is_called in {**same, **scene.vocabulary.attributes}.items():
         if other not in offered and is_called == called:
             offered.add(other)
-            own = 1.0 if known is None or other in known else 0.3
+            own = 1.0 if other in same or (known is not None and other in known) else 0.3 if known else 0.5
             yield delimited("method.swap" if called else "attribute.swap", attr, other, own * (0.3 if called else 0.7))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import libcst as cst
 
 from groundwire.agents.search._edit_context import EditContext
+from groundwire.agents.search._habits import counterparts
 from groundwire.agents.search._kinds import fit
 from groundwire.agents.search._precedence import ATOM, UNARY
 from groundwire.agents.search._source import Proposal, Replacement, Site
@@ -102,6 +104,10 @@ def _variations(value: str, scene: EditContext) -> Iterator[tuple[str, str, floa
         yield "str.case", value.upper(), 0.6
     if value.capitalize() not in (value, value.upper()):
         yield "str.case", value.capitalize(), 0.5
+    for other in scene.vocabulary.names_like(value):
+        yield "str.borrow", other, 1.0
+    for other in counterparts(value):
+        yield "str.const", other, 1.0
     yield "str.const", "", 0.6 if len(value) <= 1 else 0.3
     if value != " ":
         yield "str.const", " ", 0.4 if len(value) <= 1 else 0.1
@@ -164,7 +170,7 @@ def _initial(site: Site, scene: EditContext) -> Iterator[Proposal]:
 
 
 def _everywhere(site: Site, scene: EditContext) -> Iterator[Proposal]:
-    """One wrong number that a function uses more than once changes at all its places."""
+    """One wrong number that a function uses more than once changes at all its places, or at two of few."""
     places: dict[int, list[Site]] = {}
     for inner in site.walk():
         value = int_value(inner)
@@ -172,10 +178,11 @@ def _everywhere(site: Site, scene: EditContext) -> Iterator[Proposal]:
             places.setdefault(value, []).append(inner)
     for value, sites in places.items():
         if 1 < len(sites) <= 6:
+            some = [sites, *(list(pair) for pair in combinations(sites, 2))] if 2 < len(sites) < 5 else [sites]
             for new, weight in ((value + 1, 1.0), (value - 1, 1.0), (0, 0.4), (1, 0.4), (2, 0.4)):
-                if new >= 0 and new != value:
-                    splices = tuple(Replacement(s.start, s.end, str(new)) for s in sites)
-                    yield Proposal("const.everywhere", splices, weight)
+                for changed in some if new >= 0 and new != value else ():
+                    splices = tuple(Replacement(s.start, s.end, str(new)) for s in changed)
+                    yield Proposal("const.everywhere", splices, weight * (1.0 if changed is sites else 0.5))
 
 
 def _shift_all(site: Site, scene: EditContext) -> Iterator[Proposal]:

@@ -12,9 +12,9 @@ from groundwire.agents.search.operators._base import Operator, delimited, insert
 from groundwire.agents.search.operators._logic import conditions
 from groundwire.agents.search.operators._statements import line_region, siblings, step
 
-_COMMON = ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "StopIteration", "RuntimeError",
-           "LookupError", "NotImplementedError", "Exception")  # fmt: skip
-_NEAR = {"KeyError": "IndexError", "IndexError": "KeyError", "ValueError": "TypeError", "TypeError": "ValueError"}
+COMMON = ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "StopIteration", "RuntimeError",
+           "LookupError", "NotImplementedError", "OSError", "Exception")  # fmt: skip
+NEAR = {"KeyError": "IndexError", "IndexError": "KeyError", "ValueError": "TypeError", "TypeError": "ValueError"}
 MAX_CONDITIONS = 15
 
 
@@ -26,8 +26,8 @@ def _kind(site: Site, scene: EditContext) -> Iterator[Proposal]:
         if not isinstance(inner.node, cst.Name) or not inner.node.value[:1].isupper():
             continue
         name = inner.node.value
-        near = (_NEAR[name],) if name in _NEAR else ()
-        for position, other in enumerate(o for o in dict.fromkeys((*near, *own, *_COMMON)) if o != name):
+        near = (NEAR[name],) if name in NEAR else ()
+        for position, other in enumerate(o for o in dict.fromkeys((*near, *own, *COMMON)) if o != name):
             yield delimited("except.kind", inner, other, 0.8**position)
 
 
@@ -43,7 +43,7 @@ def _refusal(site: Site, scene: EditContext) -> Iterator[Proposal]:
     indent, newline = scene.source.indent(site), scene.source.newline
     own = tuple(scene.vocabulary.usage.exceptions)[:3]
     for text, weight in conditions(site, scene)[:MAX_CONDITIONS]:
-        for position, name in enumerate(dict.fromkeys((*own, *_COMMON[:2]))):
+        for position, name in enumerate(dict.fromkeys((*own, *COMMON[:2]))):
             guard = f"{indent}if {text}:{newline}{indent}{step(scene)}raise {name}{newline}"
             yield insert("raise.early", start, guard, weight * 0.8**position)
 

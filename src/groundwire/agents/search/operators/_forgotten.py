@@ -31,11 +31,11 @@ def _attribute(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`x` → `x.name`: an attribute that the file reads, of the same object before those of others."""
     if not _is_place(site) or site.slot == "func" or isinstance(site.node, cst.Call):
         return
-    if isinstance(site.parent and site.parent.node, cst.Attribute):
-        return
     usage, text = scene.vocabulary.usage, scene.source.text(site)
     own = [name for name, called in usage.attributes.get(text, {}).items() if not called]
     rest = [n for of in usage.attributes.values() for n, called in of.items() if not called]
+    if isinstance(site.parent and site.parent.node, cst.Attribute):
+        rest = []  # `x.f()` → `x.name.f()` only where x has that name elsewhere
     for position, name in enumerate(list(dict.fromkeys((*own, *rest)))[:MAX_OFFERS]):
         yield replace("attribute.add", site, f"{text}.{name}", ATOM, (1.0 if name in own else 0.25) * 0.93**position)
 
@@ -75,6 +75,8 @@ def _own(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if first not in ("self", "cls"):
         return
     match site.node:
+        case cst.Name(value=name) if name in scene.unbound(function):
+            yield replace("attribute.self", site, f"{first}.{name}", ATOM, 3.0)
         case cst.Name(value=name) if name in scene.vocabulary.usage.attributes.get(first, {}):
             yield replace("attribute.self", site, f"{first}.{name}", ATOM)
         case cst.Attribute(value=cst.Name(value=owner), attr=attr) if owner == first:

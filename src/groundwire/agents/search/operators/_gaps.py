@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -9,8 +10,9 @@ import libcst as cst
 from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._habits import names_in
 from groundwire.agents.search._kinds import base
+from groundwire.agents.search._precedence import binding
 from groundwire.agents.search._source import Proposal, Replacement, Site
-from groundwire.agents.search.operators._base import Operator, delimited, insert
+from groundwire.agents.search.operators._base import Operator, delimited, insert, replace
 from groundwire.agents.search.operators._statements import (
     is_docstring,
     is_movable,
@@ -138,7 +140,47 @@ def _kept(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield delimited("call.collect", site, f"{variable.name}.{name}({text})", 0.8 ** (position + place))
 
 
+_WORD = re.compile(r"[^\W\d]\w*")
+LONGEST = 160
+MAX_RENAMED = 3
+
+
+def _renamed(model: str, now: str) -> Iterator[str]:
+    """What stands beside a thing, with the one word exchanged that it does not share: what that thing may lack."""
+    there, here = (dict.fromkeys(_WORD.findall(text)) for text in (model, now))
+    other, own = [w for w in there if w not in here], [w for w in here if w not in there]
+    if len(model) > LONGEST or not other or not own:
+        return
+    for name in own[:MAX_RENAMED]:
+        text = re.sub(rf"\b{other[0]}\b", name, model)
+        if text != now:
+            yield text
+
+
+def _as_beside(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`a = f(x.a) if x.a else 0; b = f(x.b)` → `b = f(x.b) if x.b else 0`: it does not do as the line beside it."""
+    if site.function is None or not isinstance(simple_of(site), (cst.Assign, cst.AugAssign, cst.Expr)):
+        return
+    for step in (-1, 1):
+        other = scene.habits.neighbour(site, step)
+        if other is not None and type(simple_of(other)) is type(simple_of(site)) and not is_docstring(other):
+            for position, text in enumerate(_renamed(scene.source.text(other), scene.source.text(site))):
+                yield delimited("habit.analogy", site, text, 0.7**position)
+
+
+def _as_the_other_side(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`a or (b and b > 0)` → `(a and a > 0) or (b and b > 0)`: one side does not do as the other one."""
+    left, right = site.child("left"), site.child("right")
+    for side, other in ((left, right), (right, left)):
+        if side is not None and other is not None and isinstance(other.node, cst.BaseExpression):
+            model = scene.source.text(other)
+            for position, text in enumerate(_renamed(model, scene.source.text(side))):
+                yield replace("habit.analogy", side, text, binding(other.node), 0.7**position)
+
+
 RULES = (
+    Operator((cst.SimpleStatementLine,), _as_beside),
+    Operator((cst.BooleanOperation, cst.BinaryOperation), _as_the_other_side),
     Operator((cst.SimpleStatementLine,), _as_elsewhere),
     Operator(_PLAIN, _opening),
     Operator((cst.SimpleStatementLine,), _fill),

@@ -18,6 +18,7 @@ from groundwire.agents.search.operators._base import Operator, delimited, replac
 MAX_CONDITIONS = 60
 MAX_BORROWED_CHARS = 50
 NEAREST = 8
+MAX_ATTRIBUTES = 4
 """Variables that new conditions are made of."""
 
 
@@ -49,6 +50,15 @@ def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple
             for position, name in enumerate(classes):
                 found.setdefault(f"isinstance({variable.name}, {name})", 0.25 * 0.8**position)
                 found.setdefault(f"not isinstance({variable.name}, {name})", 0.15 * 0.8**position)
+    used = scene.vocabulary.usage.attributes
+    for owner in ("self", *(v.name for v in nearest)):
+        for position, name in enumerate(n for n, called in used.get(owner, {}).items() if not called):
+            if position < MAX_ATTRIBUTES:
+                text, weight = f"{owner}.{name}", 0.25 * 0.9**position
+                found.setdefault(text, weight)
+                found.setdefault(f"not {text}", weight)
+                found.setdefault(f"{text} is None", 0.6 * weight)
+                found.setdefault(f"{text} is not None", 0.8 * weight)
     for first, second in combinations(nearest, 2):
         for text, weight in _pairs(first, second):
             found.setdefault(text, weight)
@@ -58,8 +68,10 @@ def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple
 def _simple(variable: Variable) -> Iterator[tuple[str, float]]:
     name, kind = variable.name, base(variable.kind)
     if kind in NUMBERS or not kind:
-        yield from ((f"{name} > 0", 0.4), (f"{name} > 1", 0.2), (f"{name} != 0", 0.2), (f"{name} < 0", 0.2),
-                    (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2))  # fmt: skip
+        known = 1.0 if kind else 0.5
+        for text, weight in ((f"{name} > 0", 0.4), (f"{name} > 1", 0.2), (f"{name} != 0", 0.2), (f"{name} < 0", 0.2),
+                             (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2)):  # fmt: skip
+            yield text, weight * known
     if kind in ITERABLES or not kind:
         yield from ((name, 0.3), (f"not {name}", 0.3), (f"len({name}) > 1", 0.15))
     if kind == "bool":
@@ -74,7 +86,7 @@ def _pairs(first: Variable, second: Variable) -> Iterator[tuple[str, float]]:
     a, b = first.name, second.name
     closeness = fit(first.kind, second.kind)
     if closeness >= 0.3:
-        yield from ((f"{a} == {b}", 0.4 * closeness), (f"{a} != {b}", 0.4 * closeness),
+        yield from ((f"{a} == {b}", 0.5 * closeness), (f"{a} != {b}", 0.4 * closeness),
                     (f"{a} < {b}", 0.3 * closeness), (f"{a} > {b}", 0.3 * closeness))  # fmt: skip
     if base(first.kind) in ITERABLES:
         yield from ((f"{b} in {a}", 0.2), (f"{b} not in {a}", 0.3))
@@ -145,6 +157,10 @@ def _add_clause(site: Site, scene: EditContext) -> Iterator[Proposal]:
             for word, level in (("and", AND), ("or", OR)):
                 left = text if binding(node) >= level else f"({text})"
                 yield replace("cond.add_clause", site, f"{left} {word} {clause}", level, weight)
+                if clause.partition(" ")[0].removeprefix("not ") in text:
+                    # what is asked of a thing can need an answer about it first: `x is not None and x.size > 1`
+                    right = text if binding(node) >= level + 1 else f"({text})"
+                    yield replace("cond.add_clause", site, f"{clause} {word} {right}", level, weight)
 
 
 def _is_truth_result(site: Site, scene: EditContext) -> bool:
@@ -172,9 +188,14 @@ def _add_filter(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if target is None or iterable is None:
         return
     names = {s.node.value for s in target.walk() if isinstance(s.node, cst.Name)}
-    for text, weight in conditions(target, scene):
-        if any(name in text for name in names):
-            yield Proposal("cond.add_filter", (Replacement(site.end, site.end, f" if {text}"),), weight)
+    offers = [(text, weight) for text, weight in conditions(target, scene) if any(name in text for name in names)]
+    others = [v.name for v in scene.visible(site) if v.name not in names][:4]
+    for name in sorted(names):
+        known = [n for n, called in scene.vocabulary.usage.attributes.get(name, {}).items() if not called]
+        for place, attribute in enumerate(known[:MAX_ATTRIBUTES]):
+            offers += [(f"{name}.{attribute} == {other}", 0.3 * 0.8 ** (place + n)) for n, other in enumerate(others)]
+    for text, weight in offers:
+        yield Proposal("cond.add_filter", (Replacement(site.end, site.end, f" if {text}"),), weight)
 
 
 def _conditional(site: Site, scene: EditContext) -> Iterator[Proposal]:

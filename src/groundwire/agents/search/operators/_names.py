@@ -10,7 +10,7 @@ import libcst as cst
 from groundwire.agents.search._edit_context import EditContext
 from groundwire.agents.search._kinds import base, element, fit
 from groundwire.agents.search._precedence import ATOM, SUM, binding
-from groundwire.agents.search._source import Proposal, Site
+from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, exchange, replace
 
 _CONSTANT_NAMES = ("True", "False", "None")
@@ -42,6 +42,9 @@ def _assigned(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if target is None or not isinstance(target.node, cst.Name):
         return
     kind = scene.names(site.function).get(target.node.value, "")
+    # what is read here and bound nowhere was to be bound here
+    for name in sorted(scene.unbound(site.function)):
+        yield replace("name.target", target, name, ATOM, 2.0)
     for position, variable in enumerate(v for v in scene.visible(site) if v.name != target.node.value):
         yield replace("name.target", target, variable.name, ATOM, fit(kind, variable.kind) * 0.93**position)
 
@@ -191,6 +194,47 @@ def _varied(site: Site, scene: EditContext) -> Iterator[str]:
                 yield f"{data.decode().rpartition('.')[0]}.{name}"
 
 
+MOST_PLACES = 4
+MAX_EVERYWHERE = 60
+
+
+def _everywhere(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """One wrong name, attribute or text that a function uses more than once changes at all its places."""
+    places: dict[str, list[Site]] = {}
+    for inner in site.walk():
+        if inner.function is site and inner in scene.source.evaluated and inner.slot not in ("attr", "keyword"):
+            plain = isinstance(inner.node, cst.Name) and inner.node.value not in _CONSTANT_NAMES
+            if plain or isinstance(inner.node, (cst.Attribute, cst.SimpleString)):
+                places.setdefault(scene.source.text(inner), []).append(inner)
+    offered = 0
+    for sites in places.values():
+        if not 1 < len(sites) <= MOST_PLACES:
+            continue
+        for position, (text, weight) in enumerate(_others(sites, scene)):
+            if offered < MAX_EVERYWHERE:
+                offered += 1
+                splices = tuple(Replacement(s.start, s.end, text) for s in sites)
+                yield Proposal("name.everywhere", splices, weight * 0.9**position)
+
+
+def _others(sites: list[Site], scene: EditContext) -> list[tuple[str, float]]:
+    """What could stand in the place of these equal expressions."""
+    site, text = sites[0], scene.source.text(sites[0])
+    match site.node:
+        case cst.Name():
+            kind = scene.kind(site)
+            return [(v.name, fit(kind, v.kind)) for v in scene.visible(site) if v.name != text][:8]
+        case cst.Attribute(attr=attr):
+            owner = text.rpartition(".")[0]
+            used = scene.vocabulary.usage.attributes.get(owner, {})
+            called = site.slot == "func"
+            return [(f"{owner}.{n}", 1.0) for n, c in used.items() if n != attr.value and c == called][:8]
+        case cst.SimpleString(evaluated_value=str(now)):
+            return [(repr(other), 0.6) for other in scene.vocabulary.strings(now) if other != now][:6]
+        case _:
+            return []
+
+
 TOKENS = (Operator((cst.Name,), _swap),)
 """What changes one token."""
 
@@ -204,4 +248,5 @@ RULES = (
     Operator((cst.BaseExpression,), _borrow),
     Operator((cst.BaseExpression,), _name_exchange),
     Operator((cst.BooleanOperation, cst.BinaryOperation), _alike),
+    Operator((cst.FunctionDef,), _everywhere),
 )

@@ -83,7 +83,9 @@ def _discarded(site: Site, scene: EditContext) -> Iterator[Proposal]:
     value = small[0].child("value")
     if value is None or isinstance(value.node, (cst.SimpleString, cst.Ellipsis)):
         return
-    yield Proposal("return.discarded", (Replacement(value.start, value.start, "return "),))
+    # what is no call has no effect: it was meant to be returned, or asked, or kept
+    likely = 1.0 if isinstance(value.node, (cst.Call, cst.Await, cst.Yield)) else 6.0
+    yield Proposal("return.discarded", (Replacement(value.start, value.start, "return "),), likely)
     for variable in scene.visible(site)[:4]:
         yield Proposal("return.discarded", (Replacement(value.start, value.start, f"{variable.name} = "),), 0.3)
 

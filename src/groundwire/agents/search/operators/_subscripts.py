@@ -105,7 +105,9 @@ def _add(site: Site, scene: EditContext) -> Iterator[Proposal]:
         (":2", 0.2),
     ):
         yield replace("slice.add", site, f"{inner}[{bounds}]", ATOM, weight * known)
-    numbers = [v for v in scene.visible(site) if base(v.kind) == "int" and v.name != text][:5]
+    visible = [v for v in scene.visible(site) if v.name != text]
+    numbers = [v for v in visible if base(v.kind) == "int"][:5]
+    numbers += [v for v in visible if not v.kind][: 5 - len(numbers)]
     for position, variable in enumerate(numbers):
         for bounds in (f"{variable.name}:", f":{variable.name}", f"{variable.name} + 1:", f":{variable.name} + 1"):
             yield replace("slice.add", site, f"{inner}[{bounds}]", ATOM, 0.7 * known * 0.8**position)

@@ -52,13 +52,14 @@ def _wrap(site: Site, scene: EditContext) -> Iterator[Proposal]:
         return
     parent = site.parent.node if site.parent is not None else None
     constant = isinstance(site.node, cst.Name) and site.node.value in ("True", "False", "None")
-    if constant or isinstance(parent, (cst.Expr, cst.Attribute)):
+    if constant or isinstance(parent, cst.Expr):
         return
     kind, node, text = scene.kind(site), site.node, scene.source.text(site)
     assert isinstance(node, cst.BaseExpression)
     wanted = scene.wanted(site)
-    templates = [*_WRAPPERS.get(base(kind), ())]
-    if base(kind) in ("list", "iter", "tuple", "set", ""):
+    # of `x.f()` to `int(x).f()` only what the file calls is worth a try
+    templates = [] if isinstance(parent, cst.Attribute) else [*_WRAPPERS.get(base(kind), ())]
+    if templates and base(kind) in ("list", "iter", "tuple", "set", ""):
         templates += [f"sorted({{}}, key={v.name}.get)" for v in scene.visible(site) if base(v.kind) == "dict"]
     for position, template in enumerate(templates):
         if template.startswith("{}"):
