@@ -118,14 +118,12 @@ def test_a_syntax_error_in_the_code_under_repair_is_a_fail_and_is_repaired_or_sa
 
 
 def test_a_test_that_hangs_is_a_fail_within_the_limit(project: Path) -> None:
-    lay_out(
-        project,
-        {
-            "shop/price.py": "def total(prices):\n    while prices:\n        pass\n    return 0\n",
-            "task.toml": "[sandbox]\nwall_s = 2\n",
-        },
-    )
-    ran = groundwire("repair", project, "--test", TEST, "--max-trials", "1", "--width", "1", "--json")
+    lay_out(project, {"shop/price.py": "def total(prices):\n    while prices:\n        pass\n    return 0\n"})
+    for wall_s in (2, 20):  # the second is for a machine too busy to come to the test within the first
+        lay_out(project, {"task.toml": f"[sandbox]\nwall_s = {wall_s}\n"})
+        ran = groundwire("repair", project, "--test", TEST, "--max-trials", "1", "--width", "1", "--json")
+        if ran.data["verdict"] == "fail":
+            break
     assert ran.code in (1, 4)
     assert ran.data["verdict"] == "fail"
 

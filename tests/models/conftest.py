@@ -266,7 +266,7 @@ async def connect(stub: OpenAIStub) -> AsyncGenerator[Callable[..., LiteLLMBacke
     made: list[LiteLLMBackend] = []
 
     def make(model: str = "openai/some-model", **options: Any) -> LiteLLMBackend:
-        given: dict[str, Any] = {"api_base": stub.url, "api_key": KEY, "timeout_s": 5.0, "backoff_s": 0.001}
+        given: dict[str, Any] = {"api_base": stub.url, "api_key": KEY, "timeout_s": 60.0, "backoff_s": 0.001}
         made.append(LiteLLMBackend(model, **given | options))
         return made[-1]
 
@@ -295,7 +295,7 @@ async def reach(
     def make(*, url: str = "", **options: Any) -> LiteLLMBackend | OpenAICompatibleBackend:
         if request.param == "litellm":
             return connect(**({"api_base": url} if url else {}), **options)
-        given: dict[str, Any] = {"api_key": KEY, "timeout_s": 5.0, "backoff_s": 0.001}
+        given: dict[str, Any] = {"api_key": KEY, "timeout_s": 60.0, "backoff_s": 0.001}
         made.append(OpenAICompatibleBackend(url or stub.url, "some-model", **given | options))
         return made[-1]
 

@@ -104,8 +104,8 @@ async def test_nothing_listens(reach: Reach) -> None:
 async def test_hung_server(stub: OpenAIStub, reach: Reach, how: str) -> None:
     stub.play(stub.Reply(hang=how == "hang", dribble=how == "dribble"))
     began = time.monotonic()
-    error = await failing(reach(max_attempts=4, timeout_s=0.3))
-    assert isinstance(error, ModelRetryable) and "within 0.3 s" in error.what and "--model-seconds" in error.do
+    error = await failing(reach(max_attempts=4, timeout_s=1.0))
+    assert isinstance(error, ModelRetryable) and "within 1 s" in error.what and "--model-seconds" in error.do
     assert time.monotonic() - began < 60
     assert len(stub.seen) == 1, "who was waited for in vain is not waited for once more"
 
@@ -217,7 +217,7 @@ async def test_the_key_stays_out_of_logs_and_tracebacks(
 async def test_a_failure_among_many_cancels_the_rest(stub: OpenAIStub, reach: Reach) -> None:
     stub.play(stub.failure(401, "no"), stub.Reply(hang=True))
     backend = reach()
-    async with asyncio.timeout(4):
+    async with asyncio.timeout(30):
         with pytest.raises(ModelRejected):
             await backend.complete_many([ASK, ASK, ASK])
 

@@ -170,7 +170,7 @@ def armed(program: str, prey: Prey) -> str:
 async def strike(
     sandbox: Sandbox, attack: Attack, prey: Prey, raised: Mapping[str, object] | None = None
 ) -> ExecResult:
-    limits = Limits.model_validate({"wall_s": 20, "cpu_s": 20, **attack.limits, **(raised or {})})
+    limits = Limits.model_validate({"wall_s": 60, "cpu_s": 60, **attack.limits, **(raised or {})})
     if attack.first:
         await sandbox.run(["python", "-c", armed(attack.first, prey)], Tree(), limits)
     program = armed(attack.program, prey)
@@ -184,7 +184,7 @@ async def test_is_stopped(isolating: Sandbox, prey: Prey, name: str):
     assert not attack.succeeded(result, prey), f"must: {attack.must}; {result}"
     assert attack.holds is None or attack.holds(result), f"must: {attack.must}; {result}"
     assert prey.alive()
-    again = await isolating.run(["python", "-c", "print('well')"], Tree(), Limits(wall_s=20))
+    again = await isolating.run(["python", "-c", "print('well')"], Tree(), Limits())
     assert again.stdout == b"well\n", "the sandbox goes on afterwards"
 
 
@@ -221,7 +221,7 @@ async def test_succeeds_where_its_defence_is_taken_out(
 
 
 async def _soon(happened: Callable[[], bool]) -> bool:
-    for _ in range(40):
+    for _ in range(600):
         if happened():
             return True
         await asyncio.sleep(0.05)

@@ -77,7 +77,7 @@ def test_whoever_is_still_in_a_group_is_ended_before_it_is_used_again(parents: P
         survivor.stdin.close()
         assert survivor.stdout.read(2) == b"x\n"
         pool.give_back(group)
-        assert survivor.wait(10) == -signal.SIGKILL
+        assert survivor.wait(60) == -signal.SIGKILL
         survivor.stdout.read()  # ends once the last of the four is gone
     # the dead count until somebody reaps them, so that it may be another one
     again = pool.take(64 * MIB, 1)

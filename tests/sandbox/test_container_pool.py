@@ -17,6 +17,7 @@ from groundwire.sandbox._container_pool import ContainerPool, finish
 from groundwire.sandbox._container_run import Contained, Container
 from groundwire.sandbox._conversing import GRACE_S
 from groundwire.sandbox._exchange import JobReport
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox.guest import wire
 from groundwire.sandbox.guest.headtail import HeadTail
 
@@ -98,7 +99,7 @@ class Ground:
         self.act: Callable[[SlowContainer], Contained] = done
         self.began = threading.Event()
         self.threads = ThreadPoolExecutor(1)
-        self.pool = ContainerPool(self._make, self.threads, asyncio.Semaphore(2))
+        self.pool = ContainerPool(self._make, self.threads, RunSlots(2))
 
     def _make(self, _limits: Limits) -> Container:
         self.made.append(SlowContainer(self.loop, self.act, self.began))

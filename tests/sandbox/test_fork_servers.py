@@ -33,7 +33,7 @@ async def say(
     box: ForkServers, text: str, *, code: str = SAYS, flags: tuple[str, ...] = (), **parts: Any
 ) -> ExecResult:
     command = BoxCommand(["python", *flags, "-c", code], Tree(), preload=("json",), **parts)
-    return await box.run_forked(command, {"said": text.encode()}, Limits(wall_s=20))
+    return await box.run_forked(command, {"said": text.encode()}, Limits())
 
 
 def kept(box: ForkServers) -> list[Any]:

@@ -14,14 +14,14 @@ from pathlib import Path
 from groundwire.sandbox._folders import WorkFolder
 home = WorkFolder(Path(sys.argv[1]))
 print(home.path, flush=True)
-time.sleep(60)
+time.sleep(300)
 """
 LAUNCHER = """\
 import ctypes, os, sys, time
 claim = os.open(sys.argv[1] + "/lock", os.O_RDONLY) if sys.argv[1:] else -1
 ctypes.CDLL(None).prctl(15, b"bwrap", 0, 0, 0)
 print("waits", flush=True)
-time.sleep(60)
+time.sleep(300)
 """
 
 
@@ -46,7 +46,7 @@ def test_only_the_launchers_of_the_dead_are_ended(tmp_path: Path):
     strangers, _ = started(LAUNCHER)
     end(dead)
     home = WorkFolder(tmp_path)
-    assert left.wait(10) == -9
+    assert left.wait(60) == -9
     assert (theirs.poll(), strangers.poll()) == (None, None)
     assert not Path(dead_home).exists()
     assert Path(living_home).exists()

@@ -21,7 +21,7 @@ from groundwire.sandbox._folders import WorkFolders
 boxes = WorkFolders(folder=Path(sys.argv[1]))
 with boxes.box({"plugin.py": b"ours"}) as box:
     print(box, flush=True)
-    time.sleep(60)
+    time.sleep(300)
 """
 
 
@@ -42,14 +42,14 @@ def end(process: subprocess.Popen[str]) -> None:
 def test_what_a_killed_groundwire_left_is_removed_at_the_next_start(tmp_path: Path):
     process, box = holder(tmp_path)
     survivor = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(60)"], env={"GROUNDWIRE_OUT": f"{box}/out"}
+        [sys.executable, "-c", "import time; time.sleep(300)"], env={"GROUNDWIRE_OUT": f"{box}/out"}
     )
     end(process)
     (box / "locked").mkdir(0o000)
     assert (box / "support" / "plugin.py").exists()
     WorkFolders(folder=tmp_path).close()
     assert list(tmp_path.iterdir()) == []
-    assert survivor.wait(10) == -signal.SIGKILL
+    assert survivor.wait(60) == -signal.SIGKILL
 
 
 def test_what_a_living_groundwire_has_is_left_alone(tmp_path: Path):

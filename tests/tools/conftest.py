@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from time_enough import with_time_enough
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._contexts import Tool, ToolContext
@@ -53,7 +55,7 @@ class Bench:
             "t",
             tree=tree_of(files),
             command=tuple(command),
-            limits=limits or Limits(wall_s=20),
+            limits=limits or Limits(),
             hidden=hidden,
             editable=tuple(editable),
         )
@@ -70,6 +72,32 @@ class Bench:
         if base_first:
             await tool.judge(Candidate(task.tree.digest, {}), task, self.context())
         return await tool.judge(candidate(task, changes), task, self.context(coverage=coverage))
+
+    async def judge_hanging(
+        self, tool: Tool, files: Files, first_s: float, *, whole: bool = False, says: str = "", **more: Any
+    ) -> tuple[Observation, float]:
+        """Judges what hangs, in so much time that what runs before it comes to its end.
+
+        Args:
+            first_s: wall seconds, where little else runs on this machine.
+            whole: it has come to that where all cases have run.
+            says: it has come to that where the line for people says so; empty: where it is a FAIL.
+
+        Returns:
+            What was found, and in how many seconds.
+        """
+        taken: list[float] = []
+
+        async def within(wall_s: float) -> Observation:
+            taken.append(wall_s)
+            return await self.judge(tool, self.task(files, limits=Limits(wall_s=wall_s), **more))
+
+        def came(found: Observation) -> bool:
+            if says:
+                return says in found.evidence.detail
+            return found.verdict is Verdict.FAIL and not (whole and found.partial)
+
+        return await with_time_enough(first_s, within, came), taken[-1]
 
     async def check(
         self,

@@ -119,14 +119,14 @@ async def test_a_hanging_case_fails_alone(bench: Any) -> None:
         "mod.py": "def f(x):\n    while True:\n        pass\n",
         "test_m.py": GOOD + "def test_b():\n    pass\n",
     }
-    found = await bench.judge(Pytest(), bench.task(files, limits=Limits(wall_s=6)))
+    found, wall_s = await bench.judge_hanging(Pytest(), files, 4, whole=True)
     assert found.verdict is FAIL and not found.partial
     assert {c.id: c.result for c in found.evidence.cases} == {
         "test_m.py::test_a": CaseResult.FAILED,
         "test_m.py::test_b": CaseResult.PASSED,
     }
     (hung,) = found.evidence.failed()
-    assert "did not finish within 3 s" in hung.message
+    assert f"did not finish within {wall_s / 2:g} s" in hung.message
     assert "mod.py:" in hung.message
 
 
@@ -136,7 +136,7 @@ async def test_a_case_that_no_alarm_reaches_fails_with_where_it_hung(bench: Any)
         "        except BaseException:\n            pass\n",
         "test_m.py": GOOD + "def test_b():\n    pass\n",
     }
-    found = await bench.judge(Pytest(), bench.task(files, limits=Limits(wall_s=4)))
+    found, _ = await bench.judge_hanging(Pytest(), files, 4)
     assert found.verdict is FAIL and found.partial
     (hung,) = found.evidence.failed()
     assert hung.id == "test_m.py::test_a"
@@ -146,10 +146,10 @@ async def test_a_case_that_no_alarm_reaches_fails_with_where_it_hung(bench: Any)
 
 async def test_an_endless_import_is_a_broken_file(bench: Any) -> None:
     files = {"mod.py": "while True:\n    pass\n", "test_m.py": GOOD}
-    found = await bench.judge(Pytest(), bench.task(files, limits=Limits(wall_s=4)))
+    found, wall_s = await bench.judge_hanging(Pytest(), files, 4)
     assert found.verdict is FAIL
     assert found.evidence.failed()[0].id == "test_m.py"
-    assert "did not finish within 2 s" in found.evidence.failed()[0].message
+    assert f"did not finish within {wall_s / 2:g} s" in found.evidence.failed()[0].message
 
 
 async def test_a_limit_before_any_case_is_no_verdict(bench: Any) -> None:
@@ -158,9 +158,10 @@ async def test_a_limit_before_any_case_is_no_verdict(bench: Any) -> None:
         "    except BaseException:\n        pass\n",
         "test_m.py": GOOD,
     }
-    found = await bench.judge(Pytest(), bench.task(files, limits=Limits(wall_s=3)))
+    collecting = "wall_s while it collected test_m.py"
+    found, _ = await bench.judge_hanging(Pytest(), files, 2, says=collecting)
     assert (found.verdict, found.reason) == (NONE, NoVerdict.LIMIT_HIT)
-    assert "wall_s while it collected test_m.py" in found.evidence.detail
+    assert collecting in found.evidence.detail
 
 
 async def test_memory_that_runs_out_in_a_case_fails_that_case(bench: Any) -> None:
@@ -168,6 +169,6 @@ async def test_memory_that_runs_out_in_a_case_fails_that_case(bench: Any) -> Non
         "mod.py": "def f(x):\n    kept = []\n    while True:\n        kept.append(bytes(8_000_000))\n",
         "test_m.py": GOOD,
     }
-    found = await bench.judge(Pytest(), bench.task(files, limits=Limits(wall_s=30, memory_bytes=256 << 20)))
+    found = await bench.judge(Pytest(), bench.task(files, limits=Limits(wall_s=120, memory_bytes=256 << 20)))
     assert found.verdict is FAIL
     assert found.evidence.failed()[0].id == "test_m.py::test_a"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import NoVerdict, Verdict
 from groundwire.tools import Unittest
 
@@ -210,13 +209,13 @@ async def test_a_hanging_case_fails_alone(bench: Any) -> None:
         "mod.py": "import time\ndef f(x):\n    time.sleep(99)\n",
         "test_m.py": GOOD + "    def test_b(self):\n        pass\n",
     }
-    found = await bench.judge(Unittest(), bench.task(files, limits=Limits(wall_s=4)))
+    found, wall_s = await bench.judge_hanging(Unittest(), files, 3, whole=True)
     assert found.verdict is FAIL and not found.partial
     assert {c.id: c.result.value for c in found.evidence.cases} == {
         "test_m.T.test_a": "failed",
         "test_m.T.test_b": "passed",
     }
-    assert "did not finish within 2 s" in found.evidence.failed()[0].message
+    assert f"did not finish within {wall_s / 2:g} s" in found.evidence.failed()[0].message
 
 
 async def test_a_class_that_hangs_in_its_set_up_fails(bench: Any) -> None:
@@ -225,9 +224,9 @@ async def test_a_class_that_hangs_in_its_set_up_fails(bench: Any) -> None:
         "    def setUpClass(cls):\n"
         "        time.sleep(99)\n    def test_a(self):\n        pass\n"
     }
-    found = await bench.judge(Unittest(), bench.task(files, limits=Limits(wall_s=4)))
+    found, wall_s = await bench.judge_hanging(Unittest(), files, 3)
     assert found.verdict is FAIL
-    assert "did not finish within 2 s" in found.evidence.failed()[0].message
+    assert f"did not finish within {wall_s / 2:g} s" in found.evidence.failed()[0].message
 
 
 async def test_coverage_is_per_case(bench: Any) -> None:

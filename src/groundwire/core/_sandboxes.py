@@ -270,6 +270,7 @@ class Sandbox(Protocol):
         Raises:
             SandboxUnavailable: a required limit can't be held here.
             SandboxCrashed: the sandbox itself broke.
+            SandboxError: it is closed, or was before the command had ended.
         """
         ...
 

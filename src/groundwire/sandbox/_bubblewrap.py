@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -33,6 +32,7 @@ from groundwire.sandbox._exchange import content_bytes, make_job
 from groundwire.sandbox._guestcode import COLD_MODULES, LISTED_MODULES, WARM_MODULES
 from groundwire.sandbox._interpreter import inspect_interpreter
 from groundwire.sandbox._pairing import run_pair
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox._seccomp import compile_filter, is_supported
 from groundwire.sandbox._warm import ColdForks, ForkServer
 from groundwire.sandbox.guest import wire
@@ -55,7 +55,7 @@ class Bubblewrap:
         self._launcher = launcher
         self._cgroups = CgroupPool(find_parents())
         self._seccomp = compile_filter()
-        self._slots = asyncio.Semaphore(max(2, len(os.sched_getaffinity(0))))
+        self._slots = RunSlots()
         self._servers: set[ForkServer] = set()
         self._info = SandboxInfo(kind=KIND, version=launcher.version, enforcement=self._enforcement())
 
@@ -109,16 +109,17 @@ class Bubblewrap:
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.Sandbox.run`."""
         require(limits, self._info)
-        async with self._slots:
+        async with self._slots.one():
             return await self._run(BoxCommand(command, tree, env or {}, support or {}, collect, stdin), limits)
 
     async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
         """See `groundwire.core._sandboxes.PairingSandbox.run_pair`."""
         require(limits, self._info)
-        async with self._slots:
+        async with self._slots.one():
             return await run_pair(self._run, asking, answering, limits)
 
     async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
+        self._slots.check()  # one of a pair begins a moment after its slot was taken
         job = make_job(
             box=BOX,
             arguments=command.arguments,
@@ -200,6 +201,7 @@ class Bubblewrap:
         self, tree: Tree, preload: Sequence[str], support: Mapping[str, bytes], flags: Sequence[str]
     ) -> ForkServer | None:
         """A fork server; None where the sandbox may make no namespaces of its own."""
+        self._slots.check()
         for path in tree.files:
             check_path(path)
         setup: wire.Setup = {
@@ -301,11 +303,13 @@ class Bubblewrap:
         }
 
     async def aclose(self) -> None:
-        """Ends everything it started."""
+        """Ends everything it started: a command that still runs raises `SandboxError` where it is awaited."""
+        self._slots.close()
         for server in tuple(self._servers):
             await server.aclose()
         self._servers.clear()
         await self._launcher.aclose()
+        await self._slots.left()
         self._cgroups.close()
 
 

@@ -17,6 +17,7 @@ from groundwire.core._errors import SandboxCrashed
 from groundwire.core._sandboxes import Limits, Network
 from groundwire.sandbox._container_run import Contained, Container
 from groundwire.sandbox._conversing import GRACE_S
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox.guest import wire
 
 START_S = 60.0
@@ -45,9 +46,7 @@ class ContainerPool:
         slots: bounds how many are used at once, over all pools of a sandbox.
     """
 
-    def __init__(
-        self, make: Callable[[Limits], Container], threads: ThreadPoolExecutor, slots: asyncio.Semaphore
-    ) -> None:
+    def __init__(self, make: Callable[[Limits], Container], threads: ThreadPoolExecutor, slots: RunSlots) -> None:
         self._make = make
         self._threads = threads
         self._slots = slots
@@ -65,7 +64,7 @@ class ContainerPool:
             SandboxCrashed: the container can't be made, or its guest broke.
         """
         size = _Size.of(limits)
-        async with self._slots:
+        async with self._slots.one():
             free = self._free.setdefault(size, [])
             container = free.pop() if free else None
             fresh = container is None

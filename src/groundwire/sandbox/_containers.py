@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,6 +39,7 @@ from groundwire.sandbox._environment import make_environment, require
 from groundwire.sandbox._exchange import content_bytes, make_job
 from groundwire.sandbox._guestcode import CONTAINED_MODULES, HELD_MODULES, GuestCode
 from groundwire.sandbox._pairing import run_pair
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox._seccomp import compile_filters
 from groundwire.sandbox._seccomp_host import compile_queue_filters
 from groundwire.sandbox.guest import wire
@@ -147,7 +149,8 @@ class Docker:
         self._seccomp_kept = {name: [*codes, queues[name]] for name, codes in self._seccomp.items()}
         self._run_id = uuid.uuid4().hex
         workers = max(2, os.cpu_count() or 1)
-        self._slots = asyncio.Semaphore(workers)
+        self._slots = RunSlots(workers)
+        self._made: weakref.WeakSet[Container] = weakref.WeakSet()
         self._pools: list[ContainerPool] = []
         # a pair of boxes takes one slot and two threads
         self._threads = ThreadPoolExecutor(2 * workers, thread_name_prefix="groundwire-docker")
@@ -209,7 +212,7 @@ class Docker:
         stdin: bytes = b"",
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.Sandbox.run`."""
-        async with self._slots:
+        async with self._slots.one():
             return await self._run(BoxCommand(command, tree, env or {}, support or {}, collect, stdin), limits)
 
     async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
@@ -217,7 +220,7 @@ class Docker:
 
         No descriptor leads into a container: what one end of the line takes in, this process hands on to the other.
         """
-        async with self._slots:
+        async with self._slots.one():
             return await run_pair(self._run, asking, answering, limits)
 
     async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
@@ -310,6 +313,7 @@ class Docker:
         executable: Sequence[str] = (),
         keep: bool = False,
     ) -> Container:
+        self._slots.check()  # one of a pair begins a moment after its slot was taken
         for path in laid:
             check_path(path)
         support: wire.Support = {
@@ -326,12 +330,20 @@ class Docker:
         )
         if self._engine.runtime:
             options["runtime"] = self._engine.runtime
-        return Container(
-            self._engine.client, options, image + b"".join(wire.pack_value(v) for v in ("contained", support))
-        )
+        opening = image + b"".join(wire.pack_value(value) for value in ("contained", support))
+        container = Container(self._engine.client, options, opening)
+        self._made.add(container)
+        return container
 
     async def aclose(self) -> None:
-        """Ends everything it started and removes its containers."""
+        """Ends everything it started and removes its containers.
+
+        A command that still runs raises `SandboxError` where it is awaited.
+        """
+        self._slots.close()
+        made = tuple(self._made)
+        await asyncio.to_thread(lambda: [container.stop() for container in made])
+        await self._slots.left()
         while self._pools:
             await self._pools.pop().aclose()
         await asyncio.to_thread(self._close)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import subprocess
@@ -23,6 +22,7 @@ from groundwire.sandbox._guestcode import BOOT, CONFINED_MODULES, LOCAL_MODULES,
 from groundwire.sandbox._interpreter_view import InterpreterView
 from groundwire.sandbox._pairing import run_pair
 from groundwire.sandbox._process import UNPRIVILEGED, Process, pipe
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox.guest import wire
 
 Confine: TypeAlias = "Callable[[str, Limits], wire.Confinement]"
@@ -54,7 +54,7 @@ class LocalRunner:
         self._folders = WorkFolders(self._uid)
         self._cgroups = CgroupPool(find_parents())
         self._code = GuestCode()
-        self._slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+        self._slots = RunSlots()
         self._running: set[Process] = set()
 
     def enforcement(self, network: Enforcement) -> dict[LimitName, Enforcement]:
@@ -86,15 +86,16 @@ class LocalRunner:
         stdin: bytes,
     ) -> ExecResult:
         """See `groundwire.core._sandboxes.Sandbox.run`. The work folder is a temporary one, removed afterwards."""
-        async with self._slots:
+        async with self._slots.one():
             return await self._run(BoxCommand(command, tree, env or {}, support, collect, stdin), limits)
 
     async def run_pair(self, asking: BoxCommand, answering: BoxCommand, limits: Limits) -> Pair:
         """See `groundwire.core._sandboxes.PairingSandbox.run_pair`. Their folders lie beside each other."""
-        async with self._slots:
+        async with self._slots.one():
             return await run_pair(self._run, asking, answering, limits)
 
     async def _run(self, command: BoxCommand, limits: Limits, line: int | None = None) -> ExecResult:
+        self._slots.check()  # one of a pair begins a moment after its slot was taken
         group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
         try:
             with self._folders.box(command.support) as box:
@@ -170,9 +171,11 @@ class LocalRunner:
                 self._running.discard(process)
 
     async def aclose(self) -> None:
-        """Ends everything it started."""
+        """Ends everything it started: a command that still runs raises `SandboxError` where it is awaited."""
+        self._slots.close()
         for process in tuple(self._running):
             process.kill()
+        await self._slots.left()
         if self._view:
             self._view.close()
         self._folders.close()

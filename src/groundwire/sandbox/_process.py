@@ -107,6 +107,7 @@ class ProcessHandle:
         self.pid = pid
         self._adopts = adopts
         self._pidfd = os.pidfd_open(pid)
+        self._going: asyncio.Future[None] | None = None
 
     @property
     def ended(self) -> bool:
@@ -144,22 +145,22 @@ class ProcessHandle:
                 signal.pidfd_send_signal(self._pidfd, number)
 
     async def gone(self) -> None:
-        """Returns when the process has ended, and with the first of a PID namespace all the others of it."""
+        """Returns when the process has ended, and with the first of a PID namespace all the others of it.
+
+        Several may wait; the end of the handle itself, which lets go of the descriptor, wakes them too.
+        """
         if self._pidfd < 0:
             return
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
+        if self._going is None:
+            loop = asyncio.get_running_loop()
+            self._going = loop.create_future()
+            loop.add_reader(self._pidfd, self._wake)
+        await asyncio.shield(self._going)
 
-        def ended() -> None:
-            loop.remove_reader(self._pidfd)
-            if not done.done():
-                done.set_result(None)
-
-        loop.add_reader(self._pidfd, ended)
-        try:
-            await done
-        finally:
-            loop.remove_reader(self._pidfd)
+    def _wake(self) -> None:
+        if self._going is not None and not self._going.done() and not self._going.get_loop().is_closed():
+            self._going.get_loop().remove_reader(self._pidfd)
+            self._going.set_result(None)
 
     def end(self) -> None:
         """Kills it and waits until it is gone; short, since nothing survives SIGKILL for long.
@@ -174,6 +175,7 @@ class ProcessHandle:
     def close(self) -> None:
         """Lets go of the descriptor."""
         if self._pidfd >= 0:
+            self._wake()
             os.close(self._pidfd)
             self._pidfd = -1
 

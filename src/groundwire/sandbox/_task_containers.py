@@ -25,9 +25,11 @@ from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import Enforcement, ExecResult, LimitName, Limits, SandboxInfo
 from groundwire.sandbox._container_run import STDOUT_STREAM, close_stream
 from groundwire.sandbox._docker_engine import LABEL_OWNER, Engine, owner, reach, remove_orphans
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox.guest.headtail import HeadTail
 
 KIND = "docker"
+AT_ONCE = 4
 LABEL_RUN = "groundwire.run"
 COLLECTED_BYTES = 16 << 20
 ARCHIVE_BYTES = 128 << 20
@@ -127,7 +129,9 @@ class TaskContainers:
     def __init__(self, engine: Engine, workdir: str) -> None:
         self._engine = engine
         self.workdir = workdir
-        self._threads = ThreadPoolExecutor(4, thread_name_prefix="groundwire-task")
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="groundwire-task")
+        self._slots = RunSlots(AT_ONCE)
+        self._running: set[_Held] = set()
         self._run_id = uuid.uuid4().hex
 
     @classmethod
@@ -174,17 +178,22 @@ class TaskContainers:
 
         Raises:
             SandboxCrashed: Docker failed, or what came back is more than can be taken.
+            SandboxError: this was closed before the command had ended.
         """
-        held = _Held(self._engine.client)
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, self._run, held, (*before, job), limits)
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            held.stop()
-            with contextlib.suppress(Exception):
-                await asyncio.shield(work)
-            raise
+        async with self._slots.one():
+            held = _Held(self._engine.client)
+            self._running.add(held)
+            loop = asyncio.get_running_loop()
+            work = loop.run_in_executor(self._threads, self._run, held, (*before, job), limits)
+            try:
+                return await asyncio.shield(work)
+            except asyncio.CancelledError:
+                held.stop()
+                with contextlib.suppress(Exception):
+                    await asyncio.shield(work)
+                raise
+            finally:
+                self._running.discard(held)
 
     def _run(self, held: _Held, jobs: Sequence[ContainerCommand], limits: Limits) -> ContainerEnd:
         docker: Any = importlib.import_module("docker")
@@ -218,7 +227,14 @@ class TaskContainers:
         }
 
     async def aclose(self) -> None:
-        """Removes what is left; the image stays, for the next time."""
+        """Removes what is left; the image stays, for the next time.
+
+        A command that still runs raises `SandboxError` where it is awaited.
+        """
+        self._slots.close()
+        running = tuple(self._running)
+        await asyncio.to_thread(lambda: [held.stop() for held in running])
+        await self._slots.left()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:

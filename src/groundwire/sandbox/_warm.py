@@ -17,6 +17,7 @@ from groundwire.sandbox._conversing import converse
 from groundwire.sandbox._environment import require
 from groundwire.sandbox._exchange import Channel, content_bytes, make_job
 from groundwire.sandbox._process import Process, pipe, writable
+from groundwire.sandbox._run_slots import RunSlots
 from groundwire.sandbox.guest import wire
 
 DIED = "The fork server died."
@@ -79,8 +80,7 @@ class ForkServer:
         self._resources = resources
         self._handing = asyncio.Lock()
         self._begun: dict[object, int] = {}
-        self._closed = False
-        self._slots = asyncio.Semaphore(max(2, len(os.sched_getaffinity(0))))
+        self._slots = RunSlots(of="fork server", error=SandboxCrashed, again=AGAIN)
 
     @property
     def pid(self) -> int:
@@ -125,7 +125,7 @@ class ForkServer:
             nproc=self._nproc(limits),
             watch=not self._cgroups.available,
         )
-        async with self._slots:
+        async with self._slots.one():
             group = self._cgroups.take(limits.memory_bytes, limits.processes + 1)
             try:
                 with pipe() as out, pipe() as err:
@@ -179,7 +179,7 @@ class ForkServer:
         Raises:
             SandboxCrashed: the server is gone.
         """
-        while not self._closed and not self._process.ended:
+        while not self._process.ended:
             try:
                 self._control.sendmsg([message], rights)
                 return
@@ -190,9 +190,12 @@ class ForkServer:
         raise SandboxCrashed(DIED, do=AGAIN)
 
     async def aclose(self) -> None:
-        """Ends the fork server and everything in it."""
-        if not self._closed:
-            self._closed = True
+        """Ends the fork server and everything in it: a command that still runs raises `SandboxError`."""
+        self._slots.close()
+        self._process.kill()
+        try:
+            await self._slots.left()  # each waits on the server's socket, and sees its end
+        finally:
             self._resources.close()
 
 

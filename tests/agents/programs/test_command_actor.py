@@ -8,12 +8,13 @@ import re
 import socket
 import sys
 import textwrap
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from time_enough import with_time_enough
 
 from groundwire.agents.programs._command_actor import CommandActor
 from groundwire.agents.prompting._templates import load_prompt
@@ -376,11 +377,17 @@ async def test_a_program_that_only_changes_tests_is_told_of(scene: Scene, ground
 async def test_a_program_that_fails_after_its_change(scene: Scene, ground: Ground, program: str, note: str) -> None:
     change = "import pathlib; pathlib.Path('shop/price.py').write_text('x = 1\\n'); print('changed', flush=True)\n"
     command = (sys.executable, "-c", change + program)
-    (candidate,) = await CommandActor(command, timeout_s=1).propose(scene.context(**given(ground)), 1)
+
+    async def within(seconds: float) -> Sequence[Candidate]:
+        return await CommandActor(command, timeout_s=seconds).propose(scene.context(**given(ground)), 1)
+
+    (candidate,) = await with_time_enough(1, within, lambda found: bool(found) and note in found[0].note)
     assert candidate.changes == {PRICE: b"x = 1\n"} and note in candidate.note
     assert ground.last.stdout == "changed\n"
     with pytest.raises(CandidateError, match=note):
-        await CommandActor(command, timeout_s=1, keep_failed=False).propose(scene.context(**given(ground)), 1)
+        await CommandActor(command, timeout_s=1 if "wall_s" in note else 60, keep_failed=False).propose(
+            scene.context(**given(ground)), 1
+        )
 
 
 async def test_a_program_that_fails_and_changes_nothing_says_what_it_said(scene: Scene, ground: Ground) -> None:
@@ -415,12 +422,17 @@ async def test_nothing_that_it_started_is_left(scene: Scene, ground: Ground, end
         print(os.getpid(), plain.pid, apart.pid, os.read(read, 20).decode(), flush=True)
         {"sys.exit(0)" if ends else "signal.pause()"}
     """)
-    actor = CommandActor(program, timeout_s=60 if ends else 2)
-    if ends:
-        assert await actor.propose(scene.context(**given(ground)), 1) == ()
-    else:
-        with pytest.raises(CandidateError, match="ended by wall_s"):
-            await actor.propose(scene.context(**given(ground)), 1)
+
+    async def within(seconds: float) -> str:
+        actor = CommandActor(program, timeout_s=seconds)
+        if ends:
+            assert await actor.propose(scene.context(**given(ground)), 1) == ()
+        else:
+            with pytest.raises(CandidateError, match="ended by wall_s"):
+                await actor.propose(scene.context(**given(ground)), 1)
+        return ground.last.stdout
+
+    await with_time_enough(60 if ends else 1.5, within, bool)
     pids = [int(word) for word in ground.last.stdout.split()]
     assert len(pids) == 4 and living(pids) == []
 

@@ -42,7 +42,7 @@ class Tired(Check):
 async def test_what_passed_when_the_time_ended_is_not_confirmed_and_can_be_gone_on_with(task: Task) -> None:
     store, tool = InMemoryStore(), Tired()
     graph = loop(Guesser([["wrong"], ["right"]]), tool)
-    run_id = await (app := graph.compile(store=store, budget=Budget(seconds=1.0))).start_run()
+    run_id = await (app := graph.compile(store=store, budget=Budget(seconds=2.5))).start_run()
     ended = await app.arun(task, run_id=run_id)
     assert (ended.stop_reason, ended.verdict, ended.patch) == (StopReason.BUDGET_SECONDS, Verdict.FAIL, "")
     assert ended.unconfirmed is not None and ended.unconfirmed.candidate == answer(task, "right")
@@ -57,7 +57,7 @@ async def test_what_passed_when_the_time_ended_is_not_confirmed_and_can_be_gone_
     went_on = await more.arun(task, run_id=run_id, episode_id=ended.episode_id, more_time=True)
     assert (went_on.stop_reason, went_on.unconfirmed) == (StopReason.VERIFIED, None)
     assert set(tool.judged[judged:]) == {"right"}, "what was judged is not judged again"
-    again = loop(Guesser([["wrong"], ["right"]]), tool).compile(store=store, budget=Budget(seconds=1.0))
+    again = loop(Guesser([["wrong"], ["right"]]), tool).compile(store=store, budget=Budget(seconds=2.5))
     replayed = await again.areplay(task, run_id=run_id, episode_id=ended.episode_id)
     assert (replayed.difference, replayed.is_whole) == (None, True)
 
@@ -73,7 +73,7 @@ async def test_what_failed_once_after_it_passed_is_not_shown_as_unconfirmed(task
                 await asyncio.sleep(60)
             return seen.model_copy(update={"verdict": verdict})
 
-    app = loop(Guesser([["right"], ["right again"]]), Coin()).compile(budget=Budget(seconds=1.0))
+    app = loop(Guesser([["right"], ["right again"]]), Coin()).compile(budget=Budget(seconds=2.5))
     ended = await app.arun(task)
     assert ended.stop_reason in (StopReason.BUDGET_SECONDS, StopReason.NO_VERDICT)
     assert ended.unconfirmed is None
