@@ -198,7 +198,7 @@ class InMemoryStore:
             if isinstance(record, ReflectionRecord) and record.id in self._forgotten:
                 return False
             self._known.add(key)
-        held = _Held[Any](record, masker)
+        held: _Held[Any] = _Held(record, masker)
         match record:
             case RunRecord():
                 self._runs.append(held)

@@ -233,20 +233,24 @@ def covered(codec: Codec, row: Row) -> Covered:
         codec: the record's.
         row: the values of its columns.
     """
-    values = [value if type(value) in _AS_IT_STANDS else _plain(value) for value in row]
-    digest = hashlib.sha256(canonical([codec.type.__name__, *values]).encode()).hexdigest()
+    said = ",".join([_AS_JSON.get(type(value), canonical)(value) for value in (codec.type.__name__, *row)])
+    digest = hashlib.sha256(f"[{said}]".encode()).hexdigest()
     return Covered(codec.type.__name__, _key_within_episode(codec, row), digest)
 
 
-_AS_IT_STANDS = frozenset({str, int, type(None)})
+def _json_of_float(value: float) -> str:
+    return repr(value) if math.isfinite(value) else f'"{value}"'  # no record holds such a one, but a changed row may
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return hashlib.sha256(value).hexdigest()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # no record holds one, but a changed row may
-    return int(value) if isinstance(value, bool) else value
+_AS_JSON: dict[type[Any], Callable[[Any], str]] = {
+    str: json.encoder.encode_basestring_ascii,
+    int: repr,
+    type(None): lambda _: "null",
+    float: _json_of_float,
+    bool: lambda value: "1" if value else "0",
+    bytes: lambda value: f'"{hashlib.sha256(value).hexdigest()}"',
+}
+"""What a row can hold as `canonical` writes it: in a tenth of an encoder's calls, since a row has no depth."""
 
 
 def _key_within_episode(codec: Codec, row: Row) -> str:
