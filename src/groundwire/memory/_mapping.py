@@ -215,10 +215,11 @@ def names_of(codec: Codec) -> str:
     return ", ".join(f'"{name}"' for name in codec.columns)
 
 
-def key_of(record: Record) -> tuple[object, ...] | None:
+def key_of(record: Record) -> str | None:
     """What the record is known by; None where every one is kept."""
     codec = codec_of(record)
-    return (codec.table, _reader_of(codec.key)(record)) if codec.key else None
+    # a text, since a store that lives in memory keeps one for each record, and the garbage collector visits no text
+    return f"{codec.table}{_reader_of(codec.key)(record)!r}" if codec.key else None
 
 
 @lru_cache(maxsize=64)
