@@ -87,14 +87,12 @@ _CUT_OFF = re.compile(
 
 _KEY_HINTS = (
     ("-", ("sk-", "glpat-", "xox", "pypi-", "xai-")),
-    (
-        "_",
-        ("_live_", "_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "npm_", "gsk_", "dop_v1_"),
-    ),
+    ("gh", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+    ("_", ("_live_", "_test_", "github_pat_", "hf_", "npm_", "gsk_", "dop_v1_")),
     (".", ("ya29.", "SG.", "eyJ")),
     ("A", ("AKIA", "ASIA", "ABIA", "ACCA", "AIza")),
 )
-"""What a key holds, by a character that it holds too and that is found at once, where a text holds none."""
+"""What a key holds, by a character or two that it holds too and that are found at once, where a text holds none."""
 
 
 class Masker:
@@ -179,8 +177,8 @@ def _may_hold_name(lowered: str) -> bool:
 
 
 def _may_hold_key(text: str) -> bool:
-    for character, hints in _KEY_HINTS:
-        if character in text:
+    for part, hints in _KEY_HINTS:
+        if part in text:
             for hint in hints:
                 if hint in text:
                     return True

@@ -21,7 +21,7 @@ class Word(StrEnum):
     """A word of a fixed set. Pydantic asks for `value` whenever it writes one down, four times a signal, which `enum`
     would answer with a call of Python."""
 
-    value = property(attrgetter("_value_"))
+    value = property(attrgetter("_value_"))  # pyright: ignore[reportIncompatibleMethodOverride]  # a property as well
 
 
 class Verdict(Word):

@@ -234,7 +234,8 @@ def covered(codec: Codec, row: Row) -> Covered:
         codec: the record's.
         row: the values of its columns.
     """
-    said = ",".join([_AS_JSON.get(type(value), canonical)(value) for value in (codec.type.__name__, *row)])
+    values: Row = (codec.type.__name__, *row)
+    said = ",".join([_AS_JSON.get(type(value), canonical)(value) for value in values])
     digest = hashlib.sha256(f"[{said}]".encode()).hexdigest()
     return Covered(codec.type.__name__, _key_within_episode(codec, row), digest)
 

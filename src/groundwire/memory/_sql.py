@@ -17,7 +17,7 @@ _CURSOR = "groundwire_cursor"
 
 def cursor_of(session: Connection) -> sqlite3.Cursor:
     """The cursor that a connection to SQLite keeps for all statements whose rows are taken at once."""
-    cursor = session.info.get(_CURSOR)
+    cursor: Any = session.info.get(_CURSOR)
     if cursor is None:
         cursor = session.info[_CURSOR] = session.connection.cursor()
     return cursor
