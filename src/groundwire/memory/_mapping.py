@@ -235,7 +235,7 @@ def covered(codec: Codec, row: Row) -> Covered:
         row: the values of its columns.
     """
     values: Row = (codec.type.__name__, *row)
-    said = ",".join([_AS_JSON.get(type(value), canonical)(value) for value in values])
+    said = ",".join([_AS_JSON.get(value.__class__, canonical)(value) for value in values])
     digest = hashlib.sha256(f"[{said}]".encode()).hexdigest()
     return Covered(codec.type.__name__, _key_within_episode(codec, row), digest)
 
