@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,25 @@ def test_many_loops_and_threads_share_a_store(tmp_path: Path) -> None:
     found = [e.task_id for e in asyncio.run(store.episodes(run.id))]
     assert sorted(found) == sorted(f"{t}-{n}" for t in range(4) for n in range(40))
     asyncio.run(store.aclose())
+
+
+async def test_what_several_processes_write_in_turn_keeps_one_order(tmp_path: Path) -> None:
+    """Each store keeps the last number that it gave; what another connection has written since comes before."""
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    ours, theirs = SqlStore(url), SqlStore(url)
+    run = RunRecord()
+    first = episode(run, "first")
+    await ours.append(run, first, admission(first, "signal"))
+    order = [ours, ours, theirs, theirs, ours, theirs, ours, ours]
+    for number, store in enumerate(order):
+        await store.append(episode(run, f"task {number}"))
+        if number == 3:  # what was rolled back has used up no number that counts
+            with pytest.raises(StorageError, match="admitted"):
+                await theirs.append(episode(run, "lost"), admission(first, "signal"))
+    names = [e.task_id for e in await theirs.episodes(run.id)]
+    assert names == ["first", *(f"task {number}" for number in range(len(order)))]
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
+        numbers = database.execute("SELECT seq FROM episodes UNION ALL SELECT seq FROM runs").fetchall()
+    assert len(set(numbers)) == len(numbers) == 2 + len(order)
+    await ours.aclose()
+    await theirs.aclose()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -47,11 +49,13 @@ from groundwire.core._signals import (
     Origin,
     Signal,
     Verdict,
+    canonical,
 )
 from groundwire.memory import InMemoryStore, SqlStore
-from groundwire.memory._mapping import CODECS, OF_EPISODE, check, codec_of
+from groundwire.memory._mapping import CODECS, OF_EPISODE, check, codec_of, covered
 from groundwire.memory._statements import NAMED
 from groundwire.memory._tables import TABLES
+from groundwire.memory._text import escape
 
 RUN = RunRecord()
 MINT = Mint(RUN.id, b"k" * 32)
@@ -315,3 +319,27 @@ def test_a_signal_with_a_number_too_large_is_refused_by_every_store() -> None:
         check(signal)
     with pytest.raises(StorageError, match="64 bits"):
         codec_of(signal).encode(signal)
+
+
+cells = st.one_of(
+    text.map(escape),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.binary(max_size=20),
+)
+
+
+@given(st.lists(cells, max_size=8))
+def test_what_a_link_says_of_a_row_is_the_digest_of_its_canonical_json(row: list[Any]) -> None:
+    def plain(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return hashlib.sha256(value).hexdigest()
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        return int(value) if isinstance(value, bool) else value
+
+    codec = codec_of(RunEnd(run_id="r"))
+    body = canonical(["RunEnd", *map(plain, row)])
+    assert covered(codec, row).digest == hashlib.sha256(body.encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -225,3 +226,34 @@ def test_a_project_env_file_cannot_redirect_the_client(tmp_path: Any) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "None"
+
+
+KEYS_OF = {
+    "openai/m": "OPENAI_API_KEY",
+    "gemini/m": "GEMINI_API_KEY",
+    "openrouter/some/m": "OPENROUTER_API_KEY",
+    "mistral/m": "MISTRAL_API_KEY",
+}
+
+
+@pytest.mark.parametrize("model", KEYS_OF)
+def test_the_missing_key_of_a_well_known_provider_is_told_without_loading_litellm(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL", "_API_BASE"))]:
+        monkeypatch.delenv(name)
+    with pytest.raises(ConfigError, match=f"{model} needs a key, and {KEYS_OF[model]} is not set"):
+        LiteLLMBackend(model).check_ready()
+    with pytest.raises(ConfigError, match=f"{model} needs a key"):  # a fallback's own
+        LiteLLMBackend("openai/first", api_key="given", fallbacks=[model]).check_ready()
+    assert "litellm" not in sys.modules
+
+
+@pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "GEMINI_API_BASE"])
+def test_litellm_itself_is_asked_where_another_way_in_may_be_meant(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.setenv(variable, "something")
+    LiteLLMBackend("gemini/gemini-2.5-flash").check_ready()

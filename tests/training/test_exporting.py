@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -45,6 +46,17 @@ async def test_rows_that_only_a_model_stands_behind_are_left_out(tmp_path: Path)
         report = export(form, told, sink, rules=ExportRules(keep_model_only=True))
     assert dict(report.origins) == {"model": 1, "env": 1}
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
+
+
+async def test_a_row_is_one_line_for_every_reader(tmp_path: Path) -> None:
+    odd = "one\u2028two\u2029three\x85four\r\n\x0b\x0c\x1c é 😀"
+    told = await trajectories(tmp_path, repairing([saying(f"# {odd}"), saying("42")]))
+    form = Form(name="thoughts", row=Thought, make=thoughts, about="")
+    with opened(tmp_path / "rows.jsonl", form) as sink:
+        told = [one.model_copy(update={"prompt": odd}) for one in told]
+        assert export(form, told, sink).rows == 1
+    (line,) = (tmp_path / "rows.jsonl").read_bytes().decode().splitlines()
+    assert json.loads(line)["text"] == odd and "é 😀" in line
 
 
 def names(folder: Path) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._experience import NO_EXPERIENCE, Experience
+from groundwire.core._frozen import quickly_made
 from groundwire.core._ids import SeedRule
 from groundwire.core._models import Backend, Completion, Request
 from groundwire.core._programs import ProgramRequest, ProgramResult
@@ -23,6 +24,7 @@ EditCounts = Mapping[str, tuple[int, int]]
 """Edit name → (candidates that used it, candidates of these that passed)."""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class EditStatistics:
     """Which edits paid before, in three circles. It never holds a patch.
@@ -87,6 +89,7 @@ async def run_unrecorded(request: ProgramRequest, run: Callable[[float], Awaitab
     return await run(request.timeout_s)
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Judged:
     """A candidate and the signal about it."""
@@ -95,6 +98,7 @@ class Judged:
     signal: Signal
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Reflection:
     """A critic's text about one failure, verbatim.
@@ -110,6 +114,7 @@ class Reflection:
     raw: str = ""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Lesson:
     """A reflection that was recalled.
@@ -135,6 +140,7 @@ class Lesson:
     why: str = ""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class ActorContext:
     """What an actor works from.
@@ -183,6 +189,7 @@ class ActorContext:
     sandbox: SandboxOpener | None = None
 
 
+@quickly_made
 @dataclass(frozen=True)
 class CriticContext:
     """What a critic works from: one failing signal, already admitted by the gate."""
@@ -248,6 +255,7 @@ class CaseWriter(Protocol):
         ...
 
 
+@quickly_made
 @dataclass(frozen=True)
 class ToolContext:
     """What a tool works with.

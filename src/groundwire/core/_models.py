@@ -30,10 +30,10 @@ class _Frozen(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_set(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = serialize(self)
+        fields, own = serialize(self), self.__dict__
         for name, default in _defaults(type(self)):
-            if name in fields and getattr(self, name) == default:
-                del fields[name]
+            if own[name] == default:
+                fields.pop(name, None)
         return fields
 
 

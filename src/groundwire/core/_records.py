@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from groundwire.core._contexts import EditStatistics, Lesson
 from groundwire.core._experience import Experience
+from groundwire.core._frozen import quickly_made
 from groundwire.core._ids import new_id, now
 from groundwire.core._signals import Signal, Verdict
 
@@ -54,6 +55,7 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
     """A run begins: many episodes with one configuration."""
@@ -67,6 +69,7 @@ class RunRecord:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class RunEnd:
     """A run ended. A run without one was cut off, or goes on."""
@@ -105,6 +108,7 @@ def run_state(config: str, *, is_held: bool, is_ended: bool, begun: int, unfinis
     return RunState.FINISHED if is_whole else RunState.INTERRUPTED
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class EpisodeRecord:
     """An episode begins: one task, all its trials."""
@@ -120,6 +124,7 @@ class EpisodeRecord:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class EpisodeEnd:
     """An episode ended."""
@@ -133,6 +138,7 @@ class EpisodeEnd:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord:
     """A trial begins. (episode, trial) is unique: writing it again changes nothing."""
@@ -145,6 +151,7 @@ class TrialRecord:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class Recall:
     """One lesson that a trial was given, and why. (episode, trial, lesson) is unique."""
@@ -159,6 +166,7 @@ class Recall:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class TrialEnd:
     """A trial came to this: the outcome that its lessons and its edits are measured by. (episode, trial) is unique.
@@ -174,6 +182,7 @@ class TrialEnd:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class CandidateRecord:
     """A candidate, written before it is judged. (episode, digest) is unique."""
@@ -189,6 +198,7 @@ class CandidateRecord:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class Admission:
     """The gate's answer about one signal. At most one admitted record may exist a signal."""
@@ -206,6 +216,7 @@ class Admission:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class ReflectionRecord:
     """A critic's text, verbatim, with what caused it; a lesson where a FAIL of this ledger stands behind it."""
@@ -242,6 +253,7 @@ class Mark(StrEnum):
     """Its text is gone."""
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class LessonMark:
     """A decision about a lesson, by a person or by the rule of usefulness; the last one holds."""
@@ -253,6 +265,7 @@ class LessonMark:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class Intent:
     """Written before a paid or visible effect. An intent without a result: the effect may have happened."""
@@ -276,6 +289,7 @@ class Intent:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
     """A model call's result; its intent holds the request."""
@@ -298,6 +312,7 @@ class ModelCall:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class ProgramRun:
     """How a program ended that an actor ran; its intent holds the command and what it was given."""
@@ -331,6 +346,7 @@ class ProgramRun:
     created_at: str = field(default_factory=now)
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
     """A body known by its digest (a candidate's changes, a coverage map). Writing it again changes nothing."""
@@ -351,6 +367,7 @@ class Covered(NamedTuple):
     """SHA-256 of what the store keeps of it."""
 
 
+@quickly_made
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """The end of one write: it covers the write's records and the link before (`groundwire.core._chain`)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
@@ -16,7 +17,14 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 from groundwire.core._sandboxes import SandboxInfo
 
 
-class Verdict(StrEnum):
+class Word(StrEnum):
+    """A word of a fixed set. Pydantic asks for `value` whenever it writes one down, four times a signal, which `enum`
+    would answer with a call of Python."""
+
+    value = property(attrgetter("_value_"))  # pyright: ignore[reportIncompatibleMethodOverride]  # a property as well
+
+
+class Verdict(Word):
     """What was observed about a candidate."""
 
     PASS = "pass"
@@ -25,7 +33,7 @@ class Verdict(StrEnum):
     """Nothing can be said; the reason says why."""
 
 
-class Origin(StrEnum):
+class Origin(Word):
     """Where a signal came from."""
 
     HIDDEN_TESTS = "hidden_tests"
@@ -58,7 +66,7 @@ EXTERNAL_ORIGINS = frozenset(
 """Origins whose FAIL may open `refine`; `other_model` and `human` join them only where a graph names them."""
 
 
-class NoVerdict(StrEnum):
+class NoVerdict(Word):
     """Why there is no verdict."""
 
     GO_ON = "go_on"
@@ -96,7 +104,7 @@ class NoVerdict(StrEnum):
     """An earlier process ended while it did what can't be undone: it is not repeated, and a person has to look."""
 
 
-class CaseResult(StrEnum):
+class CaseResult(Word):
     """How one test case ended."""
 
     PASSED = "passed"
@@ -113,7 +121,7 @@ class CaseResult(StrEnum):
         return self not in (CaseResult.FAILED, CaseResult.ERROR)
 
 
-class Isolation(StrEnum):
+class Isolation(Word):
     """How far the assertions were from the code they judge."""
 
     IN_PROCESS = "in_process"

@@ -15,9 +15,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from groundwire.core._errors import StorageBusy, StorageError
-from groundwire.memory._engine import WRITES, open_engine, upgrade
+from groundwire.memory._engine import BEGIN, WRITES, open_engine, upgrade
 from groundwire.memory._place import DatabaseLocation, prepare
 from groundwire.memory._refusals import admitted_already
+from groundwire.memory._sql import cursor_of
 
 # What a database reports, as errors that say what was being done, why it failed and what to do.
 #
@@ -281,21 +282,29 @@ class Database:
         assert engine is not None
         if self._place.file is not None:
             with self._writing if writes else nullcontext():
-                return self._once_on_an_idle(self._idle[writes], engine, work)
+                return self._once_on_an_idle(self._idle[writes], engine, work, BEGIN[writes])
         with engine.connect() as connection, connection.begin() as transaction:
             result = work(connection)
             if writes:
                 self._commit(transaction.commit)
         return result
 
-    def _once_on_an_idle(self, idle: deque[Connection], engine: Engine, work: Callable[[Connection], T]) -> T:
-        """On a connection that is kept: to check one out and in again costs as much as a small read or write."""
+    def _once_on_an_idle(
+        self, idle: deque[Connection], engine: Engine, work: Callable[[Connection], T], begin: str
+    ) -> T:
+        """On a connection that is kept, in a transaction past SQLAlchemy: to check one out and in again, or to have
+        SQLAlchemy begin and commit, costs as much as a small read or write."""
         connection = _one_of(idle) or engine.connect()
         try:
-            with connection.begin():
-                result = work(connection)
+            cursor = cursor_of(connection)
+            cursor.execute(begin)
+            result = work(connection)
+            if connection.in_transaction():  # it had SQLAlchemy run something, which has then joined
+                connection.commit()
+            else:
+                cursor.execute("COMMIT")
         except BaseException:
-            connection.close()
+            connection.close()  # which takes back what is not committed
             raise
         if self._engine is None:  # closed meanwhile
             connection.close()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WRITES = "groundwire_writes"
 """Execution option of connections that will write."""
 
+BEGIN = {True: "BEGIN IMMEDIATE", False: "BEGIN"}
+"""How a transaction begins on SQLite, by whether it writes: one that reads first and then writes fails under load."""
+
 _CONNECT_S = 10
 """Seconds to wait for a PostgreSQL server that does not answer."""
 
@@ -59,8 +62,9 @@ def _sqlite(place: DatabaseLocation, connections: int, lock_wait_s: float) -> En
 
     @event.listens_for(engine, "begin")
     def on_begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
-        writes = connection.get_execution_options().get(WRITES)
-        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        driver: Any = connection.connection.driver_connection
+        if not driver.in_transaction:  # else `Database` has begun one
+            driver.execute(BEGIN[bool(connection.get_execution_options().get(WRITES))])
 
     return engine
 

@@ -103,7 +103,7 @@ class InMemoryStore:
         self._meanings = Meanings(embedder) if embedder else None
         # A person's sync wrapper may run another event loop in another thread.
         self._lock = threading.Lock()
-        self._known: set[tuple[object, ...]] = set()
+        self._known: set[str] = set()
         self._runs: list[_Held[RunRecord]] = []
         self._run_ends: dict[str, list[RunEnd]] = {}
         self._episodes: dict[str, _Held[EpisodeRecord]] = {}
@@ -198,7 +198,7 @@ class InMemoryStore:
             if isinstance(record, ReflectionRecord) and record.id in self._forgotten:
                 return False
             self._known.add(key)
-        held = _Held[Any](record, masker)
+        held: _Held[Any] = _Held(record, masker)
         match record:
             case RunRecord():
                 self._runs.append(held)

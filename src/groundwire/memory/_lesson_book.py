@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from groundwire.core._contexts import Lesson
@@ -13,7 +13,7 @@ from groundwire.core._signals import Signal
 from groundwire.memory._meaning import nearest
 from groundwire.memory._policy import RECALL_SCAN, SAME_TASK_SCAN, Known, State, backs, fingerprint, lesson_of, place_of
 from groundwire.memory._ranking import Chooser, RankedLesson, RecallQuery, rank_family, rank_texts
-from groundwire.memory._usefulness import PassRate, Standing, expected_rate
+from groundwire.memory._usefulness import NO_TRIALS, PassRate, Standing, expected_rate
 
 CAN_BE_ACTIVE = (State.ACTIVE, State.QUARANTINED)
 """What never was, or is another one's repeat, never comes back, and is not looked through."""
@@ -97,7 +97,8 @@ class LessonBook:
             passed: what it came to.
         """
         circles = [("task", episode[0]), ("family", episode[1]), ("all", "")]
-        expected = expected_rate(*(self._rates.get(circle, PassRate()) for circle in circles))
+        rates = [self._rates.get(circle, NO_TRIALS) for circle in circles]
+        expected = expected_rate(*rates)
         marks: list[LessonMark] = []
         for root in sorted({self._entries[i].root for i in given if i in self._entries}):
             entry = self._entries.get(root)
@@ -109,8 +110,7 @@ class LessonBook:
             if entry.state is State.ACTIVE and entry.standing.lowers_success:
                 reason = str(entry.standing)
                 marks.append(LessonMark(lesson_id=root, mark=Mark.QUARANTINED, reason=reason, by="rule"))
-        for circle in circles:
-            rate = self._rates.get(circle, PassRate())
+        for circle, rate in zip(circles, rates, strict=True):
             self._rates[circle] = PassRate(rate.trials + 1, rate.passed + passed)
         return marks
 
@@ -149,7 +149,7 @@ class LessonBook:
             _offer_family(chooser, self._alike(question), question, asked, "signature+family")
         chooser.offer(own, lambda _: "task")
         _offer_family(chooser, self._related(question), question, asked, "family")
-        return [replace(lesson_of(self._entries[c.id].reflection), why=c.why) for c in chooser.chosen]
+        return [lesson_of(self._entries[c.id].reflection, c.why) for c in chooser.chosen]
 
     def without_vector(self, wanted: RecallQuery | AbstractSet[str]) -> dict[int, str]:
         """Texts by number of lessons that have no vector: of those a question looks at, or of these ids."""

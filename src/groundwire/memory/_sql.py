@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, text
 
 from groundwire.memory._text import escape
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_CURSOR = "groundwire_cursor"
+
+
+def cursor_of(session: Connection) -> sqlite3.Cursor:
+    """The cursor that a connection to SQLite keeps for all statements whose rows are taken at once."""
+    cursor: Any = session.info.get(_CURSOR)
+    if cursor is None:
+        cursor = session.info[_CURSOR] = session.connection.cursor()
+    return cursor
 
 
 class Sql:
@@ -29,14 +42,14 @@ class Sql:
         """Runs it; the rows that it gives."""
         name, statement, parameters = self._prepared(session, values)
         if name == "sqlite":
-            return session.connection.cursor().execute(statement, parameters).fetchall()
+            return cursor_of(session).execute(statement, parameters).fetchall()
         return session.exec_driver_sql(statement, parameters).all()
 
     def change(self, session: Connection, **values: Any) -> int:
         """Runs it; how many rows it changed."""
         name, statement, parameters = self._prepared(session, values)
         if name == "sqlite":
-            return session.connection.cursor().execute(statement, parameters).rowcount
+            return cursor_of(session).execute(statement, parameters).rowcount
         return session.exec_driver_sql(statement, parameters).rowcount
 
     def change_each(self, session: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -47,7 +60,7 @@ class Sql:
         name, statement, _ = prepared[0]
         parameters = [each for _, _, each in prepared]
         if name == "sqlite":
-            session.connection.cursor().executemany(statement, parameters)
+            cursor_of(session).executemany(statement, parameters)
         else:
             session.exec_driver_sql(statement, parameters)
 

@@ -27,12 +27,15 @@ from groundwire.core._records import (
 )
 from groundwire.core._signals import Signal
 from groundwire.memory._mapping import CODECS, OF_EPISODE, Codec, names_of
-from groundwire.memory._sql import Sql
+from groundwire.memory._sql import Sql, cursor_of
 
 Values = tuple[Any, ...]
 
 SEQUENCE = "ledger_seq"
 """PostgreSQL only. SQLite has one writer at a time, so the highest `seq` there is enough."""
+
+_HIGHEST = "groundwire_highest"
+"""Where a connection to SQLite keeps the last number that it gave, and the file's version then."""
 
 NAMED = frozenset(CODECS[kind] for kind in (RunRecord, EpisodeRecord, ReflectionRecord, LessonMark, ModelCall))
 """Those whose rows carry the store's namespace."""
@@ -56,7 +59,12 @@ class Inserts:
     def number(self, session: Connection, count: int) -> Sequence[int]:
         """Fresh numbers for `count` rows, ascending; on SQLite only true inside BEGIN IMMEDIATE."""
         if self.is_sqlite:
-            highest: int = session.connection.cursor().execute(self.numbers).fetchone()[0]
+            # what this connection gave last is the highest still, unless another one has written meanwhile
+            version: int = cursor_of(session).execute("PRAGMA data_version").fetchone()[0]
+            seen, highest = session.info.get(_HIGHEST, (None, 0))
+            if seen != version:
+                highest = cursor_of(session).execute(self.numbers).fetchone()[0]
+            session.info[_HIGHEST] = version, highest + count
             return range(highest + 1, highest + 1 + count)
         return sorted(session.exec_driver_sql(self.numbers, (count,)).scalars())
 
@@ -66,14 +74,14 @@ class Inserts:
             session.exec_driver_sql(self.by_type[kind], rows[0] if len(rows) == 1 else list(rows))
         elif len(rows) == 1:
             # SQLite answers in microseconds: SQLAlchemy's part of an execute would cost more than the insert.
-            session.connection.cursor().execute(self.by_type[kind], rows[0])
+            cursor_of(session).execute(self.by_type[kind], rows[0])
         else:
-            session.connection.cursor().executemany(self.by_type[kind], rows)
+            cursor_of(session).executemany(self.by_type[kind], rows)
 
     def insert_new(self, session: Connection, kind: type[Any], row: Values) -> bool:
         """Writes one row; False where its key was there already."""
         if self.is_sqlite:
-            return session.connection.cursor().execute(self.by_type[kind], row).rowcount == 1
+            return cursor_of(session).execute(self.by_type[kind], row).rowcount == 1
         return session.exec_driver_sql(self.by_type[kind], row).rowcount == 1
 
 

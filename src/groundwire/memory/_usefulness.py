@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from groundwire.core._frozen import quickly_made
 from groundwire.core._intervals import wilson
 
 FEWEST_TRIALS = 5
@@ -21,6 +22,7 @@ PRIOR = 4
 """Trials that the wider circle's rate counts for in the narrower one's."""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class PassRate:
     """How often trials pass.
@@ -34,6 +36,9 @@ class PassRate:
     passed: int = 0
 
 
+NO_TRIALS = PassRate()
+
+
 def expected_rate(task: PassRate, family: PassRate, overall: PassRate) -> float:
     """The chance that a trial of this task passes: its own rate, drawn towards its family's, that towards all."""
     rate = (overall.passed + 1) / (overall.trials + 2)
@@ -42,6 +47,7 @@ def expected_rate(task: PassRate, family: PassRate, overall: PassRate) -> float:
     return rate
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Standing:
     """What is known of a lesson's worth.

@@ -8,7 +8,8 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import suppress
+from typing import TypeVar, cast
 
 from groundwire.memory._database import Database
 from groundwire.memory._place import DatabaseLocation
@@ -48,6 +49,32 @@ def _writers(place: DatabaseLocation) -> int:
     return 1 if place.is_sqlite else _SERVER_THREADS
 
 
+async def _done_in(pool: ThreadPoolExecutor, work: Callable[[Database], T], database: Database) -> T:
+    """What `work` gives, done in a thread. `run_in_executor` does the same with three futures and twice the time."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, trouble: BaseException | None) -> None:
+        if done.done():  # cancelled
+            return
+        if trouble is None:
+            done.set_result(cast("T", result))
+        else:
+            done.set_exception(trouble)
+
+    def run() -> None:
+        result, trouble = None, None
+        try:
+            result = work(database)
+        except BaseException as error:
+            trouble = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(tell, result, trouble)
+
+    pool.submit(run)
+    return await done
+
+
 class Workers:
     """Runs work on the database in threads; started at first use, and again after `aclose` or a fork.
 
@@ -66,12 +93,12 @@ class Workers:
     async def read(self, work: Callable[[Database], T]) -> T:
         """Runs `work` beside others that read."""
         team = self._started()
-        return await asyncio.get_running_loop().run_in_executor(team.readers, work, team.database)
+        return await _done_in(team.readers, work, team.database)
 
     async def write(self, work: Callable[[Database], T]) -> T:
         """Runs `work` after the writes that came before it, where the database has one writer."""
         team = self._started()
-        return await asyncio.get_running_loop().run_in_executor(team.writers, work, team.database)
+        return await _done_in(team.writers, work, team.database)
 
     def send(self, work: Callable[[Database], None]) -> None:
         """Has `work` done among the writes; nobody waits for it, so it tells of its errors itself."""

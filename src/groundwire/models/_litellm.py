@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import count
 from typing import Any, cast
 
@@ -143,11 +145,44 @@ def _key_missing(litellm: Any, model: str, provider: str) -> str:
 
     A provider has other ways to let one in (a token, an address of one's own), by variables that begin with its name.
     """
-    ways = tuple(f"{provider.upper()}_{way}" for way in ("BASE_URL", "API_BASE", "AUTH_TOKEN", "AD_TOKEN"))
-    if any(os.environ.get(way) for way in ways):
+    if _has_another_way(provider):
         return ""
     variable = f"{provider.upper()}_API_KEY"
     return variable if missing_keys(litellm, model) == [variable] else ""
+
+
+def _has_another_way(provider: str) -> bool:
+    ways = (f"{provider.upper()}_{way}" for way in ("BASE_URL", "API_BASE", "AUTH_TOKEN", "AD_TOKEN"))
+    return any(os.environ.get(way) for way in ways)
+
+
+_KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
+    "mistral": ("MISTRAL_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+}
+"""By provider, the variables that may hold its key: of the best known alone. LiteLLM knows all and takes seconds to
+load; where it is loaded already, or reads variables from a file (`LITELLM_MODE=DEV`), it is asked itself."""
+
+
+def _key_surely_missing(model: str) -> str:
+    """The variable that has to hold the key of a well-known provider's model; empty where LiteLLM has to be asked."""
+    provider, slash, _ = model.partition("/")
+    names = _KEYS.get(provider, ()) if slash else ()
+    if not names or _has_another_way(provider) or any(os.environ.get(name) for name in names):
+        return ""
+    if "litellm" in sys.modules or os.environ.get("LITELLM_MODE", "").upper() == "DEV" or not find_spec("litellm"):
+        return ""
+    return names[0]
+
+
+def _needs_key(model: str, variable: str) -> ConfigError:
+    return ConfigError(f"{model} needs a key, and {variable} is not set.", do=f"Set it:  export {variable}=…")
 
 
 class LiteLLMBackend:
@@ -226,9 +261,12 @@ class LiteLLMBackend:
         Raises:
             ConfigError: LiteLLM is not installed, knows no provider of a model, or its provider's key is not set.
         """
+        given = [(self._api_base, self._api_key), *[(None, None)] * len(self._models[1:])]
+        for model, (base, key) in zip(self._models, given, strict=True):
+            if not (key or base) and (variable := _key_surely_missing(model)):
+                raise _needs_key(model, variable)
         litellm = load_litellm()
-        for index, model in enumerate(self._models):
-            base, key = (None, None) if index else (self._api_base, self._api_key)
+        for model, (base, key) in zip(self._models, given, strict=True):
             try:
                 _, provider, _, _ = litellm.get_llm_provider(model, api_base=base)
             except Exception:  # whatever class: each version has its own
@@ -238,9 +276,7 @@ class LiteLLMBackend:
                     " openai-compatible:URL#MODEL.",
                 ) from None
             if not (key or base) and (variable := _key_missing(litellm, model, str(provider))):
-                raise ConfigError(
-                    f"{model} needs a key, and {variable} is not set.", do=f"Set it:  export {variable}=…"
-                )
+                raise _needs_key(model, variable)
 
     async def complete(self, request: Request) -> Completion:
         """See `Backend`.

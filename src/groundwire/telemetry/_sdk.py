@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -171,11 +171,17 @@ class EpisodeSpan:
         self._tool_calls = 0
         self._error = ""
 
-    def ended(self, *, error: Exception | None = None, answer: str = "", **facts: str | int | float | bool) -> None:
+    def ended(
+        self,
+        *,
+        error: Exception | None = None,
+        answer: Callable[[], str] = str,
+        **facts: str | int | float | bool,
+    ) -> None:
         """See `spans.ToldOfEpisode`."""
         self._span.set_attributes({f"groundwire.{name}": fact for name, fact in facts.items()})
-        if answer and _captures():
-            self._span.set_attributes(said.result_of(answer, self._masker))
+        if _captures() and (text := answer()):
+            self._span.set_attributes(said.result_of(text, self._masker))
         if error is not None:
             self.failed(error)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,12 +46,18 @@ class ToldOfCall(Protocol):
 class ToldOfEpisode(Protocol):
     """Told how an episode ended."""
 
-    def ended(self, *, error: Exception | None = None, answer: str = "", **facts: str | int | float | bool) -> None:
+    def ended(
+        self,
+        *,
+        error: Exception | None = None,
+        answer: Callable[[], str] = str,
+        **facts: str | int | float | bool,
+    ) -> None:
         """What came of it.
 
         Args:
             error: what ended it, where an error did.
-            answer: what stands at its end; told only where content is asked for.
+            answer: what stands at its end; made and told only where content is asked for.
             facts: by name.
         """
         ...
@@ -63,7 +69,13 @@ class _Nobody:
     def answered(self, completion: Completion) -> None:
         """See `ToldOfCall`."""
 
-    def ended(self, *, error: Exception | None = None, answer: str = "", **facts: str | int | float | bool) -> None:
+    def ended(
+        self,
+        *,
+        error: Exception | None = None,
+        answer: Callable[[], str] = str,
+        **facts: str | int | float | bool,
+    ) -> None:
         """See `ToldOfEpisode`."""
 
 

@@ -25,12 +25,17 @@ class Sink(Protocol):
         ...
 
 
+_LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
+"""What JSON lets stand as it is and `str.splitlines` takes for a line's end, so that a row would be read as two."""
+
+
 class _Lines:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def write(self, row: Row, line: str) -> None:
-        self._file.write(line.encode() + b"\n")
+        said = line if line.isascii() else line.translate(_LINE_ENDS)
+        self._file.write(said.encode() + b"\n")
 
 
 class _Table:

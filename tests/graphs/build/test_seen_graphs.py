@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +13,10 @@ from plain_nodes import graph_with, team, visit, visited
 
 from groundwire import FeedbackGraph, StopReason, Task
 from groundwire.core._candidates import Candidate
-from groundwire.core._contexts import ActorContext
+from groundwire.core._contexts import ActorContext, CriticContext, Reflection
 from groundwire.core._errors import GroundingError
+from groundwire.core._records import ReflectionRecord
+from groundwire.memory import InMemoryStore
 
 
 def helper() -> Any:
@@ -75,3 +78,27 @@ def test_an_episode_inside_an_actor_is_one_of_its_own(task: Task) -> None:
 
     graph = FeedbackGraph().add_actor("write", Delegates()).add_tool("test", Check()).add_edge("write", "test")
     assert graph.refine("test", to="write").compile().run(task).stop_reason is StopReason.VERIFIED
+
+
+def test_in_one_superstep_each_node_may_call_what_was_declared_for_it_alone(task: Task) -> None:
+    class Reflects:
+        async def reflect(self, context: CriticContext) -> Reflection:
+            await hidden_helper().ainvoke({"seen": []})
+            return Reflection("wrong", by="a graph")
+
+    class AsksLater(Guesser):
+        async def propose(self, context: ActorContext, n: int) -> Sequence[Candidate]:
+            if context.reflection is not None:
+                await hidden_helper().ainvoke({"seen": []})
+            return await super().propose(context, n)
+
+    graph = FeedbackGraph().add_actor("write", AsksLater([["wrong"], ["right"]])).add_tool("test", Check())
+    graph.add_critic("reflect", Reflects(), graphs={"helper": helper()}).add_edge("write", "test")
+    store = InMemoryStore()
+    app = graph.refine("test", via="reflect", to="write").compile(store=store)
+    with pytest.raises(GroundingError, match="write called a LangGraph graph that the proof has not seen"):
+        app.run(task)
+    run = asyncio.run(store.runs())[0]
+    (episode,) = asyncio.run(store.episodes(run.id))
+    records = asyncio.run(store.records(episode.id))
+    assert [r.text for r in records if isinstance(r, ReflectionRecord)] == ["wrong"], "the critic's was declared"

@@ -47,6 +47,7 @@ async def test_what_passed_when_the_time_ended_is_not_confirmed_and_can_be_gone_
     assert (ended.stop_reason, ended.verdict, ended.patch) == (StopReason.BUDGET_SECONDS, Verdict.FAIL, "")
     assert ended.unconfirmed is not None and ended.unconfirmed.candidate == answer(task, "right")
     assert b"+right" in ended.unconfirmed_patch
+    assert ended.before.files.keys() <= {"answer.txt"}, "a result keeps no file that was not changed"
     assert (ended.candidates, ended.judged) == (2, 2)
 
     same = await app.arun(task, run_id=run_id, episode_id=ended.episode_id)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Generato
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FunctionType, MethodType, UnionType
-from typing import Any, NamedTuple, NoReturn, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
@@ -32,14 +32,13 @@ from groundwire.graphs.run._state import EpisodeState, Route, as_kept
 Node = Callable[[EpisodeState, Runtime[Episode]], Awaitable[Any]]
 
 
-def watched(name: str, node: Node, *, calls_graphs: bool, fused: bool = False) -> Node:
+def watched(name: str, node: Node, *, calls_graphs: bool) -> Node:
     """A node whose records are all in the ledger when it has run, and which is not begun once the episode is cancelled.
 
     Args:
         name: the node's name.
         node: an actor's, critic's or tool's.
         calls_graphs: True if the graphs that it calls are part of the proof; else it can't begin any.
-        fused: True where whoever runs the node sees to the ledger, and to what LangGraph is given (`FusedNodes`).
     """
 
     async def run(state: EpisodeState, runtime: Runtime[Episode]) -> Any:
@@ -50,36 +49,52 @@ def watched(name: str, node: Node, *, calls_graphs: bool, fused: bool = False) -
         finally:
             await runtime.context.settle()
 
-    async def run_fused(state: EpisodeState, runtime: Runtime[Episode]) -> Any:
-        runtime.context.check_cancelled()
-        with nullcontext() if calls_graphs else only_seen_graphs(name):
-            return await node(state, runtime)
+    return run
 
-    return run_fused if fused else run
+
+class GraphGuard:
+    """Which node is running, and may call no LangGraph graph but those that the proof has seen."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        """Empty: whatever runs now may call any."""
+
+    def check(self) -> None:
+        """Called when a graph is about to begin.
+
+        Raises:
+            GroundingError: the proof has not seen it.
+        """
+        if self.node:
+            raise GroundingError(
+                f"{self.node} called a LangGraph graph that the proof has not seen.",
+                do=f'Declare it where the node is added:  graph.add_…("{self.node}", …, graphs={{"helper": …}})',
+            )
 
 
 @contextmanager
-def only_seen_graphs(name: str) -> Generator[None]:
-    """A LangGraph graph that the node invokes is refused before it begins.
+def only_seen_graphs(node: str = "") -> Generator[GraphGuard]:
+    """A LangGraph graph that the node invokes is refused before it begins; the guard can be told of other nodes.
 
     LangGraph asks the running node's scratchpad for a number when a graph begins inside it; there is no public place to
     stand in the way. A graph that is invoked with a `thread_id` of its own asks nobody, and is not noticed.
     """
     configurable: dict[str, Any] = get_config().get("configurable", {})
     scratchpad = configurable.get(CONFIG_KEY_SCRATCHPAD)
+    guard = GraphGuard(node)
     if scratchpad is None:
-        yield
+        yield guard
         return
 
-    def refuse() -> NoReturn:
-        raise GroundingError(
-            f"{name} called a LangGraph graph that the proof has not seen.",
-            do=f'Declare it where the node is added:  graph.add_…("{name}", …, graphs={{"helper": …}})',
-        )
+    def counted() -> int:
+        guard.check()
+        return scratchpad.subgraph_counter()
 
-    configurable[CONFIG_KEY_SCRATCHPAD] = dataclasses.replace(scratchpad, subgraph_counter=refuse)
+    configurable[CONFIG_KEY_SCRATCHPAD] = dataclasses.replace(scratchpad, subgraph_counter=counted)
     try:
-        yield
+        yield guard
     finally:
         configurable[CONFIG_KEY_SCRATCHPAD] = scratchpad
 

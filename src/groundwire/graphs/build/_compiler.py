@@ -290,12 +290,11 @@ class _StateGraphAssembly:
         by = self._parts.hands_in().get(name)
         if by:
             node = handing_in(node, self._place(by))
-        is_fused = name in self._known_next
-        node = watched(self._place(name), node, calls_graphs=calls_graphs, fused=is_fused)
-        if is_fused:
-            self._fused[name] = FusedNode(node, self._known_next[name], calls_only)
+        if name in self._known_next:
+            place = "" if calls_graphs else self._place(name)
+            self._fused[name] = FusedNode(node, self._known_next[name], calls_only, place)
         else:
-            self._builder.add_node(name, node)
+            self._builder.add_node(name, watched(self._place(name), node, calls_graphs=calls_graphs))
 
     def _add_plain(self, name: str, part: PlainPart) -> None:
         around = self._around

@@ -321,7 +321,7 @@ class FeedbackApp:
                 told.ended(
                     # a used-up budget is an outcome, and so is what stood before an error came
                     error=None if result.exit_code in (0, 4) else result.error,
-                    answer=result.patch,
+                    answer=lambda: result.patch,
                     verdict=str(result.verdict),
                     stop_reason=str(result.stop_reason),
                     trials=result.trials,

@@ -10,13 +10,14 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.core._errors import BudgetExceeded, ModelReplyInvalid, Usage
+from groundwire.core._frozen import quickly_made
 from groundwire.core._models import Completion
 from groundwire.core._records import Intent, ModelCall, Record, Store, TrialRecord, episodes_with_records
 
@@ -88,6 +89,7 @@ UNITS: Mapping[Kind, str] = {
 }
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Amount:
     """An amount of all that is counted."""
@@ -112,6 +114,11 @@ class Amount:
         return getattr(self, kind)
 
 
+NOTHING = Amount()
+ONE_CALL = Amount(calls=1)
+ONE_TRIAL = Amount(trials=1)
+
+
 class BudgetAccount:
     """One budget's account. Cost: O(1) for each call.
 
@@ -123,12 +130,12 @@ class BudgetAccount:
     def __init__(self, ceilings: Mapping[Kind, float | None], owner: str) -> None:
         self.ceilings = ceilings
         self.owner = owner
-        self.used = Amount()
+        self.used = NOTHING
         self._ceilings: list[tuple[Kind, float]] = [
             (kind, ceiling) for kind in KINDS if (ceiling := ceilings.get(kind)) is not None
         ]
         self._held: dict[int, Amount] = {}
-        self._together = Amount()
+        self._together = NOTHING
 
     def left(self, kind: Kind) -> float | None:
         """What is neither used nor held, or None without a ceiling."""
@@ -156,14 +163,14 @@ class BudgetAccount:
 
     def hold(self, key: int, most: Amount) -> None:
         """Keeps `most` back until `release`."""
+        self._together = self._together + most if self._held else most
         self._held[key] = most
-        self._together += most
 
     def release(self, key: int) -> None:
         """Gives back what was held."""
         held = self._held.pop(key)
         # without anything held it is zero to the last bit, however many floats came and went
-        self._together = Amount() if not self._held else self._together + -held
+        self._together = NOTHING if not self._held else self._together + -held
 
     def book(self, cost: Amount) -> None:
         """Counts what was really used."""
@@ -178,7 +185,7 @@ class Reservation:
     """What one call may cost at most, and then what it did cost."""
 
     most: Amount
-    spent: Amount = field(default_factory=lambda: Amount(calls=1))
+    spent: Amount = ONE_CALL
     """A call whose price nobody tells counts as a call that cost nothing else."""
 
     def settle(self, used: Completion | Usage) -> None:
@@ -222,7 +229,7 @@ class RunMeter:
         self.shared: SharedAccount | None = None
         """Where other processes reserve too."""
         self.account = BudgetAccount(budget.ceilings, "the run")
-        self.account.book(used or Amount())
+        self.account.book(used or NOTHING)
         self._clock = clock
         self._start = clock()
 
@@ -310,9 +317,8 @@ class Meter:
         Raises:
             BudgetExceeded: the run has none left.
         """
-        one = Amount(trials=1)
-        self._check_run(one)
-        self.book(one)
+        self._check_run(ONE_TRIAL)
+        self.book(ONE_TRIAL)
 
     async def begin_shared_trial(self) -> None:
         """As `begin_trial`, where other processes count their trials too.
@@ -320,10 +326,9 @@ class Meter:
         Raises:
             BudgetExceeded: the run has none left.
         """
-        one, shared = Amount(trials=1), self._run.shared
-        await self._hold_shared(one)
-        if shared is not None:
-            await shared.settle(self._episode_id, one, one)
+        await self._hold_shared(ONE_TRIAL)
+        if self._run.shared is not None:
+            await self._run.shared.settle(self._episode_id, ONE_TRIAL, ONE_TRIAL)
         self.begin_trial()
 
     @asynccontextmanager
@@ -337,13 +342,14 @@ class Meter:
         Raises:
             BudgetExceeded: as `reserve`, or the other processes have left too little.
         """
-        shared, most = self._run.shared, Amount(usd or 0.0, tokens, calls=1)
+        shared = self._run.shared
         if shared is None:
             with self.reserve(usd, tokens) as held:
                 yield held
             return
+        most = Amount(usd or 0.0, tokens, calls=1)
         await self._hold_shared(most)
-        spent = Amount()  # nothing, where this process itself refuses
+        spent = NOTHING  # where this process itself refuses
         try:
             with self.reserve(usd, tokens) as held:
                 try:
@@ -482,7 +488,7 @@ class RunMeters:
         if run_id not in self._meters:
             used = [spent_on(records) async for _, records in episodes_with_records(store, run_id)]
             # another episode of the run may have been quicker to read
-            self._meters.setdefault(run_id, RunMeter(budget, sum(used, Amount())))
+            self._meters.setdefault(run_id, RunMeter(budget, sum(used, NOTHING)))
         return self._meters[run_id]
 
 

@@ -38,7 +38,7 @@ from groundwire.core._signals import Evidence, NoVerdict, Observation, Origin, V
 from groundwire.core._tasks import Task
 from groundwire.core._toolcalls import Ruling, Steps, ruled
 from groundwire.core._traits import ActorTraits, CriticTraits, ToolTraits
-from groundwire.graphs.build._bounds import Node
+from groundwire.graphs.build._bounds import Node, only_seen_graphs
 from groundwire.graphs.replay._substitutes import RecordedActor
 from groundwire.graphs.run._answer import LastAnswer
 from groundwire.graphs.run._calls import EpisodeCaller, EpisodeRunner
@@ -291,11 +291,13 @@ class FusedNode:
         node: the node.
         next: where it leads.
         calls_only: True if it may begin before the ledger has what led to it (`ActorTraits.calls_only`).
+        guarded: its name where it may call no graph but those that the proof has seen, as messages give it; else empty.
     """
 
     node: Node
     next: NextNode
-    calls_only: bool = False
+    calls_only: bool
+    guarded: str
 
 
 class FusedNodes:
@@ -317,21 +319,26 @@ class FusedNodes:
         episode = runtime.context
         update: dict[str, Any] = {}
         to: str | Sequence[str] = self._start
-        try:
-            while isinstance(to, str) and (fused := self._nodes.get(to)) is not None:
-                if update and not fused.calls_only:
+        state = state.model_copy()
+        values = vars(state)
+        with only_seen_graphs() as guard:
+            try:
+                while isinstance(to, str) and (fused := self._nodes.get(to)) is not None:
+                    if update and not fused.calls_only:
+                        await episode.settle()
+                    elif update and to in self._yields_before:
+                        await asyncio.sleep(0)
+                    episode.check_cancelled()
+                    guard.node = fused.guarded
+                    changed = await fused.node(state, runtime)
+                    update.update(changed)
+                    values.update(changed)  # unchecked: they are the nodes' own
+                    to = fused.next(state)
+            finally:
+                if to == END:
+                    episode.hold_back()
+                else:
                     await episode.settle()
-                elif update and to in self._yields_before:
-                    await asyncio.sleep(0)
-                changed = await fused.node(state, runtime)
-                update.update(changed)
-                state = state.model_copy(update=changed)  # unchecked: the values are the nodes' own
-                to = fused.next(state)
-        finally:
-            if to == END:
-                episode.hold_back()
-            else:
-                await episode.settle()
         if to == END:  # nobody reads more of it
             update = {name: value for name, value in update.items() if name in ("stop_reason", "detail", "route")}
         return Command(update=as_kept(update), goto=to)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from groundwire.core._candidates import make_patch
+from groundwire.core._candidates import Tree, make_patch
 from groundwire.core._contexts import Judged
 from groundwire.core._errors import GroundwireError, PartError
 from groundwire.core._records import EpisodeEnd, StopReason
@@ -57,8 +58,6 @@ class EpisodeResult:
         stop_reason: why it ended.
         detail: one line for people.
         best: the best verified candidate with its signal; None where nothing was judged.
-        patch_bytes: the verified candidate as a patch that `git apply` takes, in the files' own bytes; empty unless the
-            verdict is PASS.
         trials: trials after the baseline.
         signals: how many were sealed.
         reflections: how many were written.
@@ -77,8 +76,8 @@ class EpisodeResult:
         judged: candidates that were judged at least once, of those that were proposed.
         unconfirmed: a candidate that passed the visible tests, and that nobody could judge again, or by the hidden
             tests, before the episode ended. It is not verified.
-        unconfirmed_patch: the same as a patch.
         lines_known_by_heart: lines of the hidden tests that a model wrote without having been shown them.
+        before: the files that `best` and `unconfirmed` change, as they were.
     """
 
     run_id: str
@@ -88,7 +87,6 @@ class EpisodeResult:
     stop_reason: StopReason
     detail: str = ""
     best: Judged | None = None
-    patch_bytes: bytes = b""
     trials: int = 0
     signals: int = 0
     reflections: int = 0
@@ -107,7 +105,22 @@ class EpisodeResult:
     interrupts: Sequence[object] = ()
     judged: int = 0
     unconfirmed: Judged | None = None
-    unconfirmed_patch: bytes = b""
+    before: Tree = field(default_factory=lambda: Tree({}), repr=False)
+
+    # made when somebody reads them: to compare a real file with what became of it takes milliseconds
+
+    @cached_property
+    def patch_bytes(self) -> bytes:
+        """The verified candidate as a patch that `git apply` takes, in the files' own bytes; empty unless it passed."""
+        return self._patch(self.best) if self.verdict is Verdict.PASS else b""
+
+    @cached_property
+    def unconfirmed_patch(self) -> bytes:
+        """`unconfirmed` as a patch."""
+        return self._patch(self.unconfirmed)
+
+    def _patch(self, judged: Judged | None) -> bytes:
+        return make_patch(self.before, judged.candidate.changes, judged.candidate.modes) if judged else b""
 
     @property
     def patch(self) -> str:
@@ -175,7 +188,6 @@ def result_of(
     account = account_of(history.records, episode.ladder.trade_offs)
     end = history.end or end_of(episode, StopReason.INTERRUPTED, "Paused; the ledger holds all so far.")
     best = history.best
-    verified = end.verdict is Verdict.PASS and best is not None
     unconfirmed = _unconfirmed(episode, end)
     return EpisodeResult(
         run_id=episode.run_id,
@@ -185,7 +197,6 @@ def result_of(
         stop_reason=end.stop_reason,
         detail=end.detail,
         best=best,
-        patch_bytes=_patch(best, episode) if verified else b"",
         trials=max(history.proposed, default=0),
         signals=len(history.signals),
         reflections=len(history.reflections),
@@ -201,11 +212,17 @@ def result_of(
         interrupts=interrupts,
         judged=len({s.candidate_digest for s in history.signals.values()} - {history.base.digest}),
         unconfirmed=unconfirmed,
-        unconfirmed_patch=_patch(unconfirmed, episode),
+        before=_before(task.tree, best, unconfirmed),
         account=account,
         hidden_evidence=episode.hidden_evidence,
         lines_known_by_heart=len(episode.firewall.own_lines),
     )
+
+
+def _before(tree: Tree, *judged: Judged | None) -> Tree:
+    """Of a tree the files that candidates change: a result is kept for long, and the tree may be large."""
+    changed = {path for one in judged if one for path in one.candidate.changes} & tree.files.keys()
+    return Tree({path: tree.files[path] for path in changed}, tree.executable & changed)
 
 
 CUT_SHORT = frozenset(
@@ -230,7 +247,3 @@ def _unconfirmed(episode: Episode, end: EpisodeEnd) -> Judged | None:
         and any(s.origin not in WEAK for s in seen)
     ]
     return episode.history.judged(passed[-1]) if passed else None
-
-
-def _patch(judged: Judged | None, episode: Episode) -> bytes:
-    return make_patch(episode.task.tree, judged.candidate.changes, judged.candidate.modes) if judged else b""

@@ -259,7 +259,7 @@ class ToolNode:
     ) -> None:
         if not self.calls_only:
             await episode.settle()
-        context = replace(await self._context(state, episode), again=again, confirming=confirming)
+        context = await self._context(state, episode, again=again, confirming=confirming)
         task = episode.task.public()
         if self._is_hidden:
             await self._note_access(candidates, state, episode)
@@ -320,7 +320,7 @@ class ToolNode:
             keep_s = more * passed.duration_s + LEAST_RESERVE_S
             until.reschedule(min(ends, asyncio.get_running_loop().time() + max(0.0, left_s - keep_s)))
 
-    async def _context(self, state: EpisodeState, episode: Episode) -> ToolContext:
+    async def _context(self, state: EpisodeState, episode: Episode, *, again: bool, confirming: bool) -> ToolContext:
         is_first_look = not self._first_words(state, episode)
         context = ToolContext(
             sandbox=episode.sandbox,
@@ -332,6 +332,8 @@ class ToolNode:
             seed_rule=episode.seed_rule,
             past=lambda: episode.history.judged_until(state.trial),
             seconds_left=episode.meter.seconds_left,
+            again=again,
+            confirming=confirming,
         )
         if self._writing is not None:
             return await written_cases(self._writing, self._author, context, episode)
