@@ -141,6 +141,12 @@ CHANGED = {
     "parts of a case": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        for x in (1, 2):\n            with self.subTest(x=x):\n                self.assertEqual(f(x), x + 1)\n",
     "numpy": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_allclose(f(np.array([1.0, 2.0])), [2.0, 3.0])\n",
     "arrays": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1, 2])), np.array([2, 3]))\n",
+    "numpy's closeness": "np = pytest.importorskip('numpy')\ndef test_a():\n    assert np.allclose(f(np.array([1.0])), [2.0])\n",
+    "arrays, item by item": "np = pytest.importorskip('numpy')\ndef test_a():\n    assert (f(np.array([1, 2])) == np.array([2, 3])).all()\n",
+    "a distance": "def test_a():\n    assert abs(f(1.0) - 2.0) < 1e-9\n",
+    "a distance that is tolerant": "def test_a():\n    assert abs(2 - f(1)) <= 100\n",
+    "closeness": "import math\ndef test_a():\n    assert math.isclose(f(1.0), 2.0, rel_tol=0.2)\n",
+    "the beginning of a text": "def test_a():\n    assert str(f(1)).startswith('2')\n",
     "an array with nan": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1.0, np.nan])), np.array([2.0, np.nan]))\n",
 }  # fmt: skip
 
@@ -183,7 +189,8 @@ UNCONTROLLED = {
 
 
 async def test_what_asserts_nothing_is_uncontrolled(bench: Any) -> None:
-    assert await forms(bench, UNCONTROLLED) == {}
+    found = await forms(bench, UNCONTROLLED)
+    assert [name for name, control in found.items() if control.turned or control.deceived] == []
 
 
 DECEIVED = {

@@ -38,6 +38,16 @@ OF_MOCKS = CALLED | {
     "assert_called", "assert_called_once", "assert_not_called", "assert_awaited", "assert_awaited_once",
     "assert_not_awaited",
 }  # fmt: skip
+SAYS_EQUAL = frozenset(
+    {
+        "equals", "equal", "is_equal", "isequal", "is_equal_to", "equal_to", "eq", "same", "is_same", "same_as",
+        "is_same_as", "identical", "isclose", "is_close", "is_close_to", "close_to", "allclose", "almost_equal",
+        "almost_equals", "array_equal", "array_equiv",
+    }
+)  # fmt: skip
+"""What calls that compare two things are called, in numpy, pandas, math, and in projects of their own."""
+BEGINS = frozenset({"startswith", "endswith"})
+MEASURES = frozenset({"abs", "fabs", "round", "float", "norm"})
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
 
@@ -179,9 +189,14 @@ class _Function:
     def _condition(self, test: ast.expr) -> Callable[[int], ast.expr] | None:
         """How an expression is made to ask for another value, so that it must become false; None where it can't be."""
         if isinstance(test, ast.Compare):
-            return self._comparison(test)
+            return self._comparison(test) if self._distance(test) is None else self._distance(test)
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             return self._first_of(test, test.values)
+        if isinstance(test, ast.Call) and (by_name := self._by_name(test)) is not None:
+            return by_name
+        if isinstance(test, ast.Call) and _name_of(test) in ("all", "any") and isinstance(test.func, ast.Attribute):
+            inner = self._condition(test.args[0] if test.args else test.func.value)  # of an array
+            return None if inner is None else _with_array(test, inner)
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 1:
             argument = test.args[0]
             if test.func.id == "bool":
@@ -196,6 +211,33 @@ class _Function:
             inner = self._condition(part)
             if inner is not None:
                 return _with_part(test, parts, place, inner)
+        return None
+
+    def _by_name(self, test: ast.Call) -> Callable[[int], ast.expr] | None:
+        """A call whose name says that it compares two things, the object that it is a method of among them."""
+        name, args = _name_of(test), test.args
+        if any(isinstance(arg, ast.Starred) for arg in args[:2]):
+            return None
+        if name in SAYS_EQUAL and len(args) >= 2:
+            place = _lower(self._rank(args[0]), self._rank(args[1]))
+        elif name in (SAYS_EQUAL | BEGINS) and len(args) == 1 and isinstance(test.func, ast.Attribute):
+            place = 0 if self._rank(args[0]) < self._rank(test.func.value) else None
+            if name in BEGINS and isinstance(args[0], ast.Tuple):
+                place = None
+        else:
+            place = None
+        return None if place is None else _with_argument(test, args, place, "far" if "close" in name else "other")
+
+    def _distance(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
+        """`abs(a - b) < c`, and the same rounded: the expected one of `a` and `b` is what is changed."""
+        for side in (test.left, *test.comparators):
+            inner = side
+            while isinstance(inner, ast.Call) and inner.args and _name_of(inner) in MEASURES:
+                inner = inner.args[0]
+            if inner is not side and isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+                lower = _lower(self._rank(inner.left), self._rank(inner.right))
+                if lower is not None:
+                    return _with_operand_of(test, inner, lower)
         return None
 
     def _comparison(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
@@ -267,6 +309,36 @@ def _with_element(test: ast.expr, comprehension: Any, inner: Callable[[int], ast
     def change(site: int) -> ast.expr:
         comprehension.elt = inner(site)
         return test
+
+    return change
+
+
+def _with_array(test: ast.Call, inner: Callable[[int], ast.expr]) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        if test.args:
+            test.args[0] = inner(site)
+        else:
+            setattr(test.func, "value", inner(site))  # noqa: B010  an attribute, as was seen before
+        return test
+
+    return change
+
+
+def _with_argument(
+    test: ast.Call, args: list[ast.expr], place: int, ask: str
+) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        args[place] = _ask(ask, site, args[place])
+        return _ask("kept", site, test)
+
+    return change
+
+
+def _with_operand_of(test: ast.Compare, difference: ast.BinOp, lower: int) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        name = "right" if lower else "left"
+        setattr(difference, name, _ask("far", site, getattr(difference, name)))
+        return _ask("kept", site, test)
 
     return change
 

@@ -49,6 +49,13 @@ def another(value: Any, depth: int = 0) -> Any:
         return NOTHING
 
 
+def far_from(value: Any) -> Any:
+    """A number so far away that hardly any tolerance spans it; another value of what is no number."""
+    if _kind_of(value) in (int, float):
+        return _further(value) if math.isfinite(value) else another(value)
+    return another(value)
+
+
 def around(value: Any) -> list[Any]:
     """Other values on either side of one that has an order, near and far; others of its type where it has none.
 
