@@ -35,7 +35,7 @@ SHARES_FILES = frozenset(
     {
         "subprocess", "Popen", "executable", "__file__", "open", "read_text", "read_bytes", "write_text", "write_bytes",
         "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory", "tempfile", "getcwd", "cwd", "listdir", "scandir",
-        "glob", "mkdir", "makedirs", "fileno", "pathlib", "Path", "os", "shutil", "chdir",
+        "glob", "mkdir", "makedirs", "fileno", "pathlib", "Path", "os", "shutil", "chdir", "filecmp",
     }
 )  # fmt: skip
 """Names in tests that share files with the code they test, or start programs of it: then files cross too."""

@@ -137,6 +137,7 @@ async def run_with_controls(
     files = {
         "fixed": sorted(path for path in python if not task.may_edit(path)),
         "editable": sorted(path for path in python if task.may_edit(path)),
+        "asserting": _assert_helpers(candidate, task),
     }
     support = {**start.support, SETTINGS: json.dumps(files).encode()}
     found: list[Judgement] = []
@@ -258,6 +259,20 @@ def _turnable_functions(code: bytes) -> frozenset[str]:
     return _functions(code, lambda function: any(map(_can_be_turned, ast.walk(function))))
 
 
+def _assert_helpers(candidate: Candidate, task: Task) -> list[str]:
+    """Functions that assert, in files of the base tree that the candidate has changed: tests may lean on them."""
+    found: set[str] = set()
+    for path in candidate.changes:
+        if path.endswith(".py"):
+            code = task.tree.files.get(path, b"")
+            found |= _functions(code, lambda function: any(map(_fails_by_itself, ast.walk(function))))
+    return sorted(found)
+
+
+def _fails_by_itself(node: ast.AST) -> bool:
+    return _asserts(node) or (isinstance(node, ast.Name) and node.id == "AssertionError")
+
+
 def _functions(code: bytes, of_kind: Callable[[ast.AST], bool]) -> frozenset[str]:
     """The names of which all functions of a file are of a kind."""
     try:
@@ -281,5 +296,7 @@ def _can_be_turned(node: ast.AST) -> bool:
 
 
 def _asserts(node: ast.AST) -> bool:
+    """True for what could be turned round; a failure that is only told (`assert False`, `pytest.fail`) could not."""
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return isinstance(node, ast.Assert) or name in ("raises", "warns", "fail") or "assert" in name.lower()
+    told = name in ("raises", "warns") or ("assert" in name.lower() and name != "AssertionError")
+    return told or (isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.expected_sides import LITERAL, Modules, Ranks, Sides
+    from groundwire.tools.inside.expected_sides import CLEAN, LITERAL, Modules, Ranks, Sides
 else:
-    from _gw_expected_sides import LITERAL, Modules, Sides
+    from _gw_expected_sides import CLEAN, LITERAL, Modules, Sides
 
 CONTROLS = "@gw"
 """The name in a test module; no name that is written in Python can be it."""
@@ -73,7 +73,14 @@ class Site:
     alone: bool = True
 
 
-def instrument(tree: ast.Module, path: str, file: str, modules: Modules, add: Callable[[Site], int]) -> None:
+def instrument(
+    tree: ast.Module,
+    path: str,
+    file: str,
+    modules: Modules,
+    add: Callable[[Site], int],
+    asserting: frozenset[str] = frozenset(),
+) -> None:
     """Rewrites a module in place.
 
     Args:
@@ -82,11 +89,12 @@ def instrument(tree: ast.Module, path: str, file: str, modules: Modules, add: Ca
         file: as its code object will have it.
         modules: what its imports are worth.
         add: told of each assertion; gives it a number.
+        asserting: functions of the project that assert for the tests, and that the candidate has changed.
     """
     sides = Sides(tree, path, modules)
     for function, owner in sides.functions:
         sides.enter(owner)
-        _Function(function, path, file, sides, add).rewrite()
+        _Function(function, path, file, sides, add, asserting).rewrite()
     tree.body.insert(_after_head(tree), ast.Import([ast.alias("_gw_controls", CONTROLS)], lineno=1, col_offset=0))
     ast.fix_missing_locations(tree)
 
@@ -104,8 +112,17 @@ def _after_head(tree: ast.Module) -> int:
 class _Function:
     """One function with all of its assertions."""
 
-    def __init__(self, function: Any, path: str, file: str, sides: Sides, add: Callable[[Site], int]) -> None:
+    def __init__(
+        self,
+        function: Any,
+        path: str,
+        file: str,
+        sides: Sides,
+        add: Callable[[Site], int],
+        asserting: frozenset[str],
+    ) -> None:
         self._function = function
+        self._asserting = asserting
         self._path = path
         self._file = file
         self._sides = sides
@@ -156,7 +173,8 @@ class _Function:
             if len(call.args) > 1:
                 self._raising(node, call)
             return
-        if not isinstance(node, ast.Expr) or not (name.startswith("assert") or name in EQUALITIES):
+        theirs = name in self._asserting and self._rank(call.func) > CLEAN
+        if not isinstance(node, ast.Expr) or not (name.startswith("assert") or name in EQUALITIES or theirs):
             return
         if name in OF_MOCKS and isinstance(call.func, ast.Attribute):
             if name in CALLED and not any(isinstance(a, ast.Starred) for a in call.args):
@@ -164,7 +182,9 @@ class _Function:
             else:
                 self._found.append((node, NEGATION, lambda site: _through(call, site, -1)))
             return
-        place = self._expected_argument(name, call.args)
+        place = self._expected_argument(name, call.args, theirs=theirs)
+        if place is None and theirs and not name.startswith("assert"):
+            return
         if place is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, place)))
             return
@@ -181,8 +201,8 @@ class _Function:
             old = call.args[0]
             self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, _ask(ask, site, old))))
 
-    def _expected_argument(self, name: str, args: Sequence[ast.expr]) -> int | None:
-        if name not in EQUALITIES or len(args) < 2 or any(isinstance(a, ast.Starred) for a in args[:2]):
+    def _expected_argument(self, name: str, args: Sequence[ast.expr], *, theirs: bool) -> int | None:
+        if not (name in EQUALITIES or theirs) or len(args) < 2 or any(isinstance(a, ast.Starred) for a in args[:2]):
             return None
         return _lower(self._rank(args[0]), self._rank(args[1]))
 
@@ -194,7 +214,7 @@ class _Function:
             return self._first_of(test, test.values)
         if isinstance(test, ast.Call) and (by_name := self._by_name(test)) is not None:
             return by_name
-        if isinstance(test, ast.Call) and _name_of(test) in ("all", "any") and isinstance(test.func, ast.Attribute):
+        if isinstance(test, ast.Call) and _name_of(test) == "all" and isinstance(test.func, ast.Attribute):
             inner = self._condition(test.args[0] if test.args else test.func.value)  # of an array
             return None if inner is None else _with_array(test, inner)
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 1:
@@ -202,8 +222,9 @@ class _Function:
             if test.func.id == "bool":
                 return self._first_of(test, test.args)
             if test.func.id == "all" and isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
-                inner = self._condition(argument.elt)
-                return None if inner is None else _with_element(test, argument, inner)
+                element = argument.elt
+                inner = self._condition(element)
+                return _with_element(test, argument, inner or (lambda site: _ask("truth", site, element)))
         return None
 
     def _first_of(self, test: ast.expr, parts: list[ast.expr]) -> Callable[[int], ast.expr] | None:

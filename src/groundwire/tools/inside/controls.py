@@ -71,6 +71,7 @@ class _Case:
         self.kept: int | None = None
         self.reached = False
         self.caught = False
+        self.turned_false = False
         self.kind = ""
         self.wanted: Any = None
         self.turns = 0
@@ -114,9 +115,9 @@ def _compared(site: int, side: int, left: Any, right: Any, compare: Callable[[An
             case.caught = True
             return answer  # one that is expected to fail, and is caught, can't be controlled
         _fire(case, site, NEGATION if other is NOTHING else CHANGED_VALUE)
-        if other is NOTHING:
-            return not answer
-        return ask() if first is None else first()
+        said = not answer if other is NOTHING else ask() if first is None else first()
+        case.turned_false = case.turned_false or not _is_true(lambda: said)
+        return said
     other = _probe_for(case, right if side else left)
     if other is NOTHING:
         return compare(left, right)
@@ -365,11 +366,19 @@ class Controls:
         half: the run, 0 or 1; `ALL`: every case is turned.
         fixed: Python files that the candidate may not edit: those whose assertions count.
         editable: those that it may.
+        asserting: functions in files that it has changed and that asserted something before, by name.
         root: the work folder.
     """
 
     def __init__(
-        self, recorder: Any, coin: bytes, half: int, fixed: Sequence[str], editable: Sequence[str], root: str
+        self,
+        recorder: Any,
+        coin: bytes,
+        half: int,
+        fixed: Sequence[str],
+        editable: Sequence[str],
+        root: str,
+        asserting: Sequence[str] = (),
     ) -> None:
         global _tosses
         self._recorder = recorder
@@ -377,6 +386,7 @@ class Controls:
         self._root = root
         self._files = {os.path.join(root, path): path for path in fixed}
         self._modules = Modules(root, fixed, editable)
+        self._asserting = frozenset(asserting)
         self._hash = hashlib.blake2b
         self._met: Counter[str] = Counter()
         _tosses = _coins(coin)
@@ -407,7 +417,7 @@ class Controls:
         """Rewrites a module, if it is the tests' own."""
         path = self._files.get(os.path.abspath(file))
         if path is not None:
-            instrument(tree, path, file, self._modules, _add)
+            instrument(tree, path, file, self._modules, _add, self._asserting)
 
     @property
     def turning(self) -> bool:
@@ -537,6 +547,8 @@ def _came_from(found: BaseException, trace: Any, case: _Case) -> bool:
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == site.file and site.first <= trace.tb_lineno <= site.last:
             return True
+        if case.turned_false and trace.tb_next is None and type(found) is AssertionError:
+            return bool(trace.tb_frame.f_code.co_filename == site.file)  # it was caught, and said in other words
         trace = trace.tb_next
     return False
 
@@ -609,4 +621,5 @@ def make_controls(recorder: Any) -> Controls | None:
     with open(path, encoding="utf-8") as file:
         settings: dict[str, Any] = json.load(file)
     root = os.getcwd()
-    return Controls(recorder, bytes.fromhex(coin), int(half), settings["fixed"], settings["editable"], root)
+    fixed, editable, asserting = (settings[name] for name in ("fixed", "editable", "asserting"))
+    return Controls(recorder, bytes.fromhex(coin), int(half), fixed, editable, root, asserting)

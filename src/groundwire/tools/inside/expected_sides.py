@@ -285,6 +285,8 @@ class Sides:
         unpacked = len(targets) == 1 and isinstance(targets[0], ast.Tuple) and isinstance(value, ast.Tuple)
         if unpacked and len(targets[0].elts) == len(value.elts):
             pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, value.elts)]
+        if len(targets) == 1 and isinstance(targets[0], ast.Tuple) and _is_zip(value, len(targets[0].elts)):
+            pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, value.args)]
         for target, worth in pairs:
             for name in _bound(target):
                 self._raise(scope, name, worth)
@@ -347,7 +349,10 @@ class Sides:
         if _is_own(node):
             return self._own.get(node.attr, UNKNOWN)  # type: ignore[attr-defined]
         worst = TOUCHED if isinstance(node, ast.Attribute) and node.attr in READS else LITERAL
-        for child in ast.iter_child_nodes(node):
+        children = ast.iter_child_nodes(node)
+        if isinstance(node, ast.Call) and node.args and _last_name(node) == "approx":
+            children = iter((node.func, node.args[0]))  # how near is near enough says nothing of what is expected
+        for child in children:
             worst = max(worst, self.rank(child, scope))
         return worst
 
@@ -401,6 +406,12 @@ def _bound(target: Any) -> Iterator[str]:
             yield from _bound(part)
     elif isinstance(target, (ast.Attribute, ast.Subscript, ast.Starred)):
         yield from _bound(target.value)
+
+
+def _is_zip(node: Any, width: int) -> bool:
+    """True for `zip(a, b)` of so many arguments, each of which gives one of the names that are bound to a pair."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
+    return is_call and len(node.args) == width and not any(isinstance(arg, ast.Starred) for arg in node.args)
 
 
 def _is_own(node: Any) -> bool:

@@ -44,7 +44,8 @@ def another(value: Any, depth: int = 0) -> Any:
         return NOTHING
     try:
         found = _made(value, depth)
-        return NOTHING if found is NOTHING or _equal(found, value) else found
+        tolerant = hasattr(value, "expected")  # to be equal to what it tolerates is what it is for
+        return NOTHING if found is NOTHING or (not tolerant and _equal(found, value)) else found
     except Exception:  # a value that can't be copied, ordered or compared
         return NOTHING
 
@@ -263,15 +264,16 @@ def _simple(value: Any) -> Any:
 
 def _approximate(value: Any, depth: int) -> Any:
     """pytest's `approx`: as tolerant as before, and around another value."""
+    made: Any = NOTHING
     if not hasattr(value, "expected"):
-        return NOTHING
+        return made
     for expected in (another(value.expected, depth + 1), _further(value.expected)):
         if expected is not NOTHING:
             made = copy.copy(value)
             made.expected = expected
             if not _equal(value.expected, made):
                 return made
-    return NOTHING
+    return made  # so tolerant that nothing is beyond it, which has to be seen
 
 
 def _further(expected: Any) -> Any:
