@@ -136,6 +136,7 @@ class Sides:
         self._scopes: dict[Any, Ranks] = {}
         self._classes: dict[str, Ranks] = {owner: {} for _, owner in self._functions}
         self._star = any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in ast.walk(tree))
+        self._of_others = set(_modules_of_others(tree, modules, path))
         self._seed(tree)
         self._own: Ranks = {}
         self._rose = True
@@ -310,6 +311,8 @@ class Sides:
                 for touched in _loaded(argument):
                     self._raise(scope, touched, TOUCHED)
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and given:
+            if call.func.value.id in self._of_others:
+                return
             # `seen.append(f(x))`: what goes in may come out
             self._raise(scope, call.func.value.id, max(self.rank(argument, scope) for argument in given))
 
@@ -363,6 +366,15 @@ class Sides:
         if self._star or not hasattr(builtins, name):
             return CLEAN if name in ("__file__", "__name__") else UNKNOWN
         return TOUCHED if name in IMPURE else LITERAL
+
+
+def _modules_of_others(tree: ast.Module, modules: Modules, path: str) -> Iterator[str]:
+    """Names that stand for modules which owe nothing to the project: what is handed to one does not come out of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name for name, rank in modules.of_import(node, path).items() if rank == CLEAN)
+        elif isinstance(node, ast.Assign) and _last_name(node.value) == "importorskip":
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[Any, str]]:
