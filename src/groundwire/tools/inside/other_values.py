@@ -267,7 +267,8 @@ def _approximate(value: Any, depth: int) -> Any:
     made: Any = NOTHING
     if not hasattr(value, "expected"):
         return made
-    for expected in (another(value.expected, depth + 1), _further(value.expected)):
+    nothing = 0 if type(value.expected) in (int, float) else NOTHING  # of which a share is nothing as well
+    for expected in (another(value.expected, depth + 1), nothing, _further(value.expected)):
         if expected is not NOTHING:
             made = copy.copy(value)
             made.expected = expected
