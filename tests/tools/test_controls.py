@@ -551,7 +551,9 @@ async def test_a_case_in_which_nothing_was_decided_has_not_passed(bench: Any) ->
     """Though most cases of the suite were seen to be able to fail: these failed before, and would pass for any program."""
     base = IN_VAIN.format(swallows=False, busy="ValueError", more="", items="x, x", call="back(f(5))")
     lies = IN_VAIN.format(swallows=True, busy="ValueError", more="", items="", call="pass")
-    bad = await refused(bench, DECIDES_NOTHING, lies.replace("class Busy(ValueError): pass", "Busy = AssertionError"), base)
+    bad = await refused(
+        bench, DECIDES_NOTHING, lies.replace("class Busy(ValueError): pass", "Busy = AssertionError"), base
+    )
     assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL and bad.isolation is Isolation.TWO_BOXES, bad.evidence
     assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 5, bad.evidence.controls
     right = IN_VAIN.format(swallows=False, busy="ValueError", more=" + 1", items="x + 1, x + 2", call="back(f(5))")
@@ -562,7 +564,9 @@ async def test_a_case_in_which_nothing_was_decided_has_not_passed(bench: Any) ->
 
 
 async def test_unittest_has_cases_in_which_nothing_was_decided_too(bench: Any) -> None:
-    tests = "import unittest, mod as m\nclass T(unittest.TestCase):\n    def test_a(self):\n        for got in m.each(5):\n"
+    tests = (
+        "import unittest, mod as m\nclass T(unittest.TestCase):\n    def test_a(self):\n        for got in m.each(5):\n"
+    )
     tests += "            self.assertEqual(got, 6)\n    def test_b(self):\n        self.assertEqual(m.right(1), 1)\n"
     base = IN_VAIN.format(swallows=False, busy="ValueError", more="", items="x", call="pass")
     task: Task = bench.task({"mod.py": base, "test_mod.py": tests}, command=("python", "-m", "unittest"))
@@ -627,7 +631,9 @@ async def test_what_a_call_is_told_that_compares_by_its_name_is_turned_round(ben
 async def test_what_asserts_for_the_tests_has_to_be_able_to_fail_once_it_is_changed(bench: Any) -> None:
     tests = "import mod as m\ndef test_a(): m.check(m.f(5), 6)\ndef test_b(): m.assert_close(m.f(6), 7)\n"
     base = "def f(x): return x\ndef check(a, b):\n    assert a == b\ndef assert_close(a, b):\n    assert abs(a - b) < 1e-9\n"
-    bad = await refused(bench, tests, base.replace("assert a == b", "pass").replace("assert abs(a - b) < 1e-9", "pass"), base)
+    bad = await refused(
+        bench, tests, base.replace("assert a == b", "pass").replace("assert abs(a - b) < 1e-9", "pass"), base
+    )
     assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
     good = await confirmed(bench, tests, base.replace("return x", "return x + 1"), base=base)
     assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
@@ -637,7 +643,9 @@ async def test_what_asserts_for_the_tests_has_to_be_able_to_fail_once_it_is_chan
 async def test_a_failure_that_is_told_in_other_words_counts(bench: Any) -> None:
     """Tests that wait for something, and tests whose only assertion is that nothing was raised or found."""
     tests = "import pytest\nimport mod as m\ndef test_waits():\n    for _ in range(5):\n        try:\n"
-    tests += "            assert m.state() == 'done'\n            break\n        except AssertionError:\n            pass\n"
+    tests += (
+        "            assert m.state() == 'done'\n            break\n        except AssertionError:\n            pass\n"
+    )
     tests += "    else:\n        raise AssertionError('never')\ndef test_raises_nothing():\n    try:\n        m.f(5)\n"
     tests += "    except ValueError as error:\n        pytest.fail(str(error))\ndef test_finds_nothing():\n"
     tests += "    for bad in m.find():\n        assert False, bad\n"

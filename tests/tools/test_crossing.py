@@ -349,7 +349,7 @@ def f(x):
     def first_time(*given):
         asked.append(given)
         return len(asked) == 1
-    made = other_end._back("special", type, "__call__", ("Made", (), {"__eq__": first_time}), ())
+    made = other_end._back("special", type, "__call__", ("Made", (), {"__eq__": first_time, "__module__": "m"}), ())
     return other_end._back("special", made, "__call__", (), ())
 """
 

@@ -193,7 +193,7 @@ def f(x):
     def once(*given):
         asked.append(given)
         return len(asked) == 1
-    made = end._back("special", type, "__call__", ("Made", (), {"__eq__": once}), ())
+    made = end._back("special", type, "__call__", ("Made", (), {"__eq__": once, "__module__": "m"}), ())
     return end._back("special", made, "__call__", (), ())
 """
 BY_NAME = (

@@ -345,9 +345,7 @@ def _with_array(test: ast.Call, inner: Callable[[int], ast.expr]) -> Callable[[i
     return change
 
 
-def _with_argument(
-    test: ast.Call, args: list[ast.expr], place: int, ask: str
-) -> Callable[[int], ast.expr]:
+def _with_argument(test: ast.Call, args: list[ast.expr], place: int, ask: str) -> Callable[[int], ast.expr]:
     def change(site: int) -> ast.expr:
         args[place] = _ask(ask, site, args[place])
         return _ask("kept", site, test)

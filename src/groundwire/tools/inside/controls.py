@@ -182,7 +182,7 @@ def call(site: int, place: int, function: Callable[..., Any], *args: Any, **name
     case.active = place < 0  # where this one can be turned by a value, none inside of it is turned before
     try:
         ask = functools.partial(function, *args[:place], found, *args[place + 1 :], **named)
-        once = found is NOTHING or any(hasattr(type(arg), "__next__") for arg in args)
+        once = found is NOTHING or any(hasattr(arg, "__next__") for arg in args)
         first = None if once or next(_tosses) else _outcome(ask)
         function(*args, **named)
     except BaseException:

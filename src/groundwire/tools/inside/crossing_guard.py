@@ -60,6 +60,10 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _frame: Callable[[int], Any] = vars(sys)["_getframe"]
 
 
+def _signature(status: os.stat_result) -> tuple[int, int, object]:
+    return stat.S_IFMT(status.st_mode), status.st_size, object()
+
+
 class _Refused(Exception):
     """What the candidate has written can't lie here.
 
@@ -124,7 +128,7 @@ class AskingFiles(SharedFiles):
     def start(self) -> None:
         """From now on it sees what is opened, written, imported and started here."""
         # that two names are of one file is no reason not to open it
-        inside(filecmp)["_sig"] = lambda status: (stat.S_IFMT(status.st_mode), status.st_size, object())
+        inside(filecmp)["_sig"] = _signature
         sys.addaudithook(self._seen)
 
     def _all(self, folder: str) -> Iterator[tuple[Place, str]]:

@@ -286,8 +286,9 @@ class Sides:
         unpacked = len(targets) == 1 and isinstance(targets[0], ast.Tuple) and isinstance(value, ast.Tuple)
         if unpacked and len(targets[0].elts) == len(value.elts):
             pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, value.elts)]
-        if len(targets) == 1 and isinstance(targets[0], ast.Tuple) and _is_zip(value, len(targets[0].elts)):
-            pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, value.args)]
+        if len(targets) == 1 and isinstance(targets[0], ast.Tuple):
+            zipped = _zipped(value, len(targets[0].elts))
+            pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, zipped)] or pairs
         for target, worth in pairs:
             for name in _bound(target):
                 self._raise(scope, name, worth)
@@ -420,10 +421,11 @@ def _bound(target: Any) -> Iterator[str]:
         yield from _bound(target.value)
 
 
-def _is_zip(node: Any, width: int) -> bool:
-    """True for `zip(a, b)` of so many arguments, each of which gives one of the names that are bound to a pair."""
+def _zipped(node: Any, width: int) -> list[Any]:
+    """The arguments of a `zip` of so many, each of which gives one of the names that are bound; else none."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
-    return is_call and len(node.args) == width and not any(isinstance(arg, ast.Starred) for arg in node.args)
+    args: list[Any] = list(getattr(node, "args", ())) if is_call else []
+    return args if len(args) == width and not any(isinstance(arg, ast.Starred) for arg in args) else []
 
 
 def _is_own(node: Any) -> bool:
