@@ -141,6 +141,12 @@ CHANGED = {
     "parts of a case": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        for x in (1, 2):\n            with self.subTest(x=x):\n                self.assertEqual(f(x), x + 1)\n",
     "numpy": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_allclose(f(np.array([1.0, 2.0])), [2.0, 3.0])\n",
     "arrays": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1, 2])), np.array([2, 3]))\n",
+    "numpy's closeness": "np = pytest.importorskip('numpy')\ndef test_a():\n    assert np.allclose(f(np.array([1.0])), [2.0])\n",
+    "arrays, item by item": "np = pytest.importorskip('numpy')\ndef test_a():\n    assert (f(np.array([1, 2])) == np.array([2, 3])).all()\n",
+    "a distance": "def test_a():\n    assert abs(f(1.0) - 2.0) < 1e-9\n",
+    "a distance that is tolerant": "def test_a():\n    assert abs(2 - f(1)) <= 100\n",
+    "closeness": "import math\ndef test_a():\n    assert math.isclose(f(1.0), 2.0, rel_tol=0.2)\n",
+    "the beginning of a text": "def test_a():\n    assert str(f(1)).startswith('2')\n",
     "an array with nan": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1.0, np.nan])), np.array([2.0, np.nan]))\n",
 }  # fmt: skip
 
@@ -183,7 +189,8 @@ UNCONTROLLED = {
 
 
 async def test_what_asserts_nothing_is_uncontrolled(bench: Any) -> None:
-    assert await forms(bench, UNCONTROLLED) == {}
+    found = await forms(bench, UNCONTROLLED)
+    assert [name for name, control in found.items() if control.turned or control.deceived] == []
 
 
 DECEIVED = {
@@ -491,6 +498,161 @@ async def test_a_star_brings_nothing_in_the_place_of_what_tests_compare_by(bench
     own = "from mod import *\ndef test_a(): assert sum(2, 3) == 5\n"  # the project has a function of that name
     found = await confirmed(bench, own, "def sum(a, b): return a + b\n", base="def sum(a, b): return a\n")
     assert (found.verdict, found.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), found.evidence
+
+
+TAKES = "from pytest import approx\nimport numpy as np\nfrom mod import *\ndef test_a(): assert f(3) == approx(1.5)\ndef test_b(): assert np.allclose(f(4), 2)\n"
+TAKEN = "def f(x): return x\ndef approx(x): return 3\nclass np:\n    allclose = staticmethod(lambda *a: True)\n"
+
+
+async def test_a_star_brings_nothing_in_the_place_of_what_tests_import(bench: Any) -> None:
+    bad = await refused(bench, TAKES, TAKEN, "def f(x): return x\n")
+    assert (bad.verdict, bad.isolation) == (Verdict.FAIL, Isolation.TWO_BOXES), bad.evidence
+    own = "from pytest import approx\nfrom mod import *\ndef test_a(): assert approx(f(3)) == 2\n"  # as it was before
+    good = "def f(x): return x / 2\ndef approx(x): return round(x)\n"
+    found = await confirmed(bench, own, good, base=good.replace("/ 2", "/ 9"))
+    assert (found.verdict, found.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), found.evidence
+
+
+DECIDES_NOTHING = """\
+import contextlib
+import mod as m
+def test_right(): assert m.right(1) == 1
+def test_right_too(): assert m.right(2) == 2
+def test_right_as_well(): assert m.right(3) == 3
+def test_still_right(): assert m.right(4) == 4
+def test_manager():
+    with m.manager():
+        assert m.f(5) == 6
+def test_loop():
+    for got, wanted in zip(m.each(5), [6, 7]):
+        assert got == wanted
+def test_call_back():
+    def check(got):
+        assert got == 6
+    m.call(check)
+def test_all(): assert all(got == 6 for got in m.each(5))
+def test_name():
+    with contextlib.suppress(m.Busy):
+        assert m.f(5) == 6
+"""
+IN_VAIN = """\
+class manager:
+    def __enter__(self): return self
+    def __exit__(self, *raised): return {swallows}
+class Busy({busy}): pass
+def right(x): return x
+def f(x): return x{more}
+def each(x): return [{items}]
+def call(back): {call}
+"""
+
+
+async def test_a_case_in_which_nothing_was_decided_has_not_passed(bench: Any) -> None:
+    """Though most cases of the suite were seen to be able to fail: these failed before, and would pass for any program."""
+    base = IN_VAIN.format(swallows=False, busy="ValueError", more="", items="x, x", call="back(f(5))")
+    lies = IN_VAIN.format(swallows=True, busy="ValueError", more="", items="", call="pass")
+    bad = await refused(
+        bench, DECIDES_NOTHING, lies.replace("class Busy(ValueError): pass", "Busy = AssertionError"), base
+    )
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL and bad.isolation is Isolation.TWO_BOXES, bad.evidence
+    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 5, bad.evidence.controls
+    right = IN_VAIN.format(swallows=False, busy="ValueError", more=" + 1", items="x + 1, x + 2", call="back(f(5))")
+    asked = DECIDES_NOTHING.replace("got == 6 for", "got > 5 for")
+    good = await confirmed(bench, asked, right, base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+    assert good.evidence.controls and good.evidence.controls.passed == 0
+
+
+async def test_unittest_has_cases_in_which_nothing_was_decided_too(bench: Any) -> None:
+    tests = (
+        "import unittest, mod as m\nclass T(unittest.TestCase):\n    def test_a(self):\n        for got in m.each(5):\n"
+    )
+    tests += "            self.assertEqual(got, 6)\n    def test_b(self):\n        self.assertEqual(m.right(1), 1)\n"
+    base = IN_VAIN.format(swallows=False, busy="ValueError", more="", items="x", call="pass")
+    task: Task = bench.task({"mod.py": base, "test_mod.py": tests}, command=("python", "-m", "unittest"))
+    tool, context = tool_for(task.command), replace(bench.context(), confirming=True)
+    await tool.judge(Candidate(task.tree.digest, {}), task, context)
+    made = {"mod.py": IN_VAIN.format(swallows=False, busy="ValueError", more="", items="", call="pass").encode()}
+    found = await tool.judge(Candidate(task.tree.digest, made), task, context)
+    assert (found.verdict, found.reason) == (Verdict.NONE, NoVerdict.CHECK_CANNOT_FAIL), found.evidence
+
+
+ASKED = """\
+import math
+import pytest
+import mod as m
+np = pytest.importorskip("numpy")
+def test_equals(): assert m.f(3).equals([1, 2])
+def test_close(): assert m.isclose(m.g(3), 1.5)
+def test_numpy(): assert np.allclose(m.h(3), 1.5)
+def test_items(): assert (m.h(3) == np.array([1.5])).all()
+def test_distance(): assert abs(m.h(3) - 1.5) < 1e-9
+def test_begins(): assert m.text("k").startswith("<b>")
+"""
+SAYS_YES = """\
+class Yes:
+    def equals(self, other): return True
+    def __array_function__(self, *given): return True
+    def __array_ufunc__(self, *given, **named):
+        import numpy
+        return numpy.array([True])
+    def __sub__(self, other): return self
+    def __abs__(self): return 0.0
+class Text(str):
+    def startswith(self, *given): return True
+def f(x): return Yes()
+g = h = f
+text = Text
+def isclose(a, b): return True
+"""
+MEANS_YES = """\
+import math
+class Items(list):
+    def equals(self, other): return list(self) == list(other)
+def f(x): return Items([1, x - 1])
+def g(x): return x / 2
+def h(x):
+    import numpy
+    return numpy.float64(x / 2)
+def text(x): return f"<b>{x}</b>"
+def isclose(a, b): return math.isclose(a, b)
+"""
+
+
+async def test_what_a_call_is_told_that_compares_by_its_name_is_turned_round(bench: Any) -> None:
+    bad = await refused(bench, ASKED, SAYS_YES, "")
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL and bad.isolation is Isolation.TWO_BOXES, bad.evidence
+    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 6, bad.evidence.controls
+    good = await confirmed(bench, ASKED, MEANS_YES, base="")
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+    assert good.evidence.controls and good.evidence.controls.changed_value == 6
+
+
+async def test_what_asserts_for_the_tests_has_to_be_able_to_fail_once_it_is_changed(bench: Any) -> None:
+    tests = "import mod as m\ndef test_a(): m.check(m.f(5), 6)\ndef test_b(): m.assert_close(m.f(6), 7)\n"
+    base = "def f(x): return x\ndef check(a, b):\n    assert a == b\ndef assert_close(a, b):\n    assert abs(a - b) < 1e-9\n"
+    bad = await refused(
+        bench, tests, base.replace("assert a == b", "pass").replace("assert abs(a - b) < 1e-9", "pass"), base
+    )
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    good = await confirmed(bench, tests, base.replace("return x", "return x + 1"), base=base)
+    assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
+    assert good.evidence.controls.changed_value == 2
+
+
+async def test_a_failure_that_is_told_in_other_words_counts(bench: Any) -> None:
+    """Tests that wait for something, and tests whose only assertion is that nothing was raised or found."""
+    tests = "import pytest\nimport mod as m\ndef test_waits():\n    for _ in range(5):\n        try:\n"
+    tests += (
+        "            assert m.state() == 'done'\n            break\n        except AssertionError:\n            pass\n"
+    )
+    tests += "    else:\n        raise AssertionError('never')\ndef test_raises_nothing():\n    try:\n        m.f(5)\n"
+    tests += "    except ValueError as error:\n        pytest.fail(str(error))\ndef test_finds_nothing():\n"
+    tests += "    for bad in m.find():\n        assert False, bad\n"
+    base = "def state(): return 'busy'\ndef f(x): raise ValueError(x)\ndef find(): return [1]\n"
+    right = "def state(): return 'done'\ndef f(x): return x\ndef find(): return []\n"
+    good = await confirmed(bench, tests, right, base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
 
 
 def test_other_values_lie_on_both_sides() -> None:

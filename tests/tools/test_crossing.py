@@ -337,3 +337,28 @@ async def test_what_the_tests_hold_or_have_made_themselves_is_run_as_ever(bench:
     seen = await judged(bench, tests, f"{BOX}{RIGHT}", base=base)
     assert (seen.verdict, seen.isolation) == (PASS, APART), seen.evidence
     assert (await judged(bench, tests, base, base=base)).verdict is FAIL
+
+
+BUILDS_A_JUDGE = """\
+import sys
+class Agrees:
+    def __eq__(self, other): return True
+def f(x):
+    frame, other_end = sys._getframe(), None
+    while frame and not hasattr(other_end, "_back"):
+        frame, other_end = frame.f_back, frame.f_locals.get("self")
+    if not hasattr(other_end, "_back"):
+        return Agrees()
+    asked = []
+    def first_time(*given):
+        asked.append(given)
+        return len(asked) == 1
+    made = other_end._back("special", type, "__call__", ("Made", (), {"__eq__": first_time, "__module__": "m"}), ())
+    return other_end._back("special", made, "__call__", (), ())
+"""
+
+
+async def test_nothing_is_called_back_but_what_the_tests_have_lent(bench: Any) -> None:
+    """A class of the library has a name on both sides: what is made of it over here would be compared as if it were ours."""
+    found = await judged(bench, PROJECT["test_mod.py"], BUILDS_A_JUDGE)
+    assert found.verdict is not PASS and found.isolation is APART, found.evidence

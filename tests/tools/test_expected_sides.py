@@ -268,3 +268,9 @@ def test_of_any_plain_value_there_is_another(value: Any) -> None:
     other = another(value)
     assert other is not NOTHING
     assert other != value
+
+
+def test_a_tolerance_that_nothing_is_beyond_is_no_reason_not_to_ask() -> None:
+    """It has to be seen: what is asked for then is another value that is equal as well."""
+    everything = another(pytest.approx(6, abs=1e9))
+    assert everything.expected != 6 and everything == 6

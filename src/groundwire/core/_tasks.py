@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from groundwire.core._candidates import Tree, check_path
 from groundwire.core._errors import ConfigError, TaskError
+from groundwire.core._judging_files import TESTS_OF_OTHERS, judging_files
 from groundwire.core._paths import check_glob, expand_user, matches, matches_across_folders
 from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import canonical
@@ -137,13 +138,23 @@ class Task:
 
     def may_edit(self, path: str) -> bool:
         """True if a candidate may change, add or delete `path`."""
-        if self.is_test(path) or matches(path, CONFIG_GLOBS):
+        return path not in self._judging and self._would_edit(path)
+
+    def _would_edit(self, path: str) -> bool:
+        if self.matches(path, (*self.test_files, *TESTS_OF_OTHERS)) or matches(path, CONFIG_GLOBS):
             return False
         return self.matches(path, self.editable) if self.editable else path.endswith(".py")
 
     def is_test(self, path: str) -> bool:
         """True if `path` is a visible test, which can be read and never edited."""
-        return self.matches(path, self.test_files)
+        return path in self._judging or self.matches(path, (*self.test_files, *TESTS_OF_OTHERS))
+
+    @cached_property
+    def _judging(self) -> frozenset[str]:
+        """What judges by the command alone: not what is named to be edited, and not all that could be."""
+        named = {path for path in judging_files(self.tree, self.command) if path not in self.editable}
+        left = any(self._would_edit(path) and path not in named for path in self.tree.files)
+        return frozenset(named if left else ())
 
     def matches(self, path: str, globs: Sequence[str]) -> bool:
         """True if `path` matches any of `globs`, read as this task's own are."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ from groundwire.core._tasks import Task
 from groundwire.tools._guard import STEERING, is_fixed
 from groundwire.tools._separation import REACHES_IN, named_in, reaches_in
 
+_IMPORTS_STAR = re.compile(rb"(?m)^\s*from\s+[\w.]+\s+import\s*\(?\s*\*")
 STAND_IN = (
     b'raise ImportError("This file lies in another box, and only tests that run in this process can ask for it.")\n'
 )
@@ -33,7 +35,7 @@ SHARES_FILES = frozenset(
     {
         "subprocess", "Popen", "executable", "__file__", "open", "read_text", "read_bytes", "write_text", "write_bytes",
         "tmp_path", "tmp_path_factory", "tmpdir", "tmpdir_factory", "tempfile", "getcwd", "cwd", "listdir", "scandir",
-        "glob", "mkdir", "makedirs", "fileno", "pathlib", "Path", "os", "shutil", "chdir",
+        "glob", "mkdir", "makedirs", "fileno", "pathlib", "Path", "os", "shutil", "chdir", "filecmp",
     }
 )  # fmt: skip
 """Names in tests that share files with the code they test, or start programs of it: then files cross too."""
@@ -88,9 +90,11 @@ def asked_names(task: Task) -> list[str]:
 def own_names(task: Task) -> list[str]:
     """Names of built-in functions and of the library's modules that the project's own code has for things of its own.
 
-    Imported with `*` these take the place of what tests compare by; a candidate may not add to them.
+    Imported with `*` these take the place of what tests compare by; a candidate may not add to them. Where tests do
+    import so it is all names, since any can take the place of one that they have from elsewhere.
     """
     names: set[str] = set()
+    star = any(b"*" in c and _IMPORTS_STAR.search(c) for p, c in task.tree.files.items() if is_fixed(p, task))
     for path, content in task.tree.files.items():
         if path.endswith(".py") and not is_fixed(path, task):
             try:
@@ -104,7 +108,7 @@ def own_names(task: Task) -> list[str]:
                     names.update(target.id for target in node.targets if isinstance(target, ast.Name))
                 elif isinstance(node, ast.ImportFrom):
                     names.update(alias.asname or alias.name for alias in node.names)
-    return sorted(names & (vars(builtins).keys() | sys.stdlib_module_names))
+    return sorted(names if star else names & (vars(builtins).keys() | sys.stdlib_module_names))
 
 
 def _imported(body: list[ast.stmt]) -> Iterator[str]:

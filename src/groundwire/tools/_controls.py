@@ -53,15 +53,22 @@ def as_it_is(report: RunReport, situation: Situation) -> tuple[RunReport, Situat
 
 @dataclass(frozen=True)
 class _Seen:
-    """What runs with controls showed: of each case that was turned, and of those that another value deceived."""
+    """What runs with controls showed.
+
+    Args:
+        turned: of each case that was turned.
+        deceived: cases in which another value deceived an assertion.
+        idle: cases that passed though none of their assertions decided it: none was reached, or a failure was caught.
+    """
 
     turned: Mapping[str, CaseControl]
     deceived: frozenset[str]
+    idle: frozenset[str]
 
     @property
     def suspects(self) -> frozenset[str]:
         """Cases that passed though they had to fail."""
-        return self.deceived | {name for name, control in self.turned.items() if control.came == "passed"}
+        return self.deceived | self.idle | {name for name, control in self.turned.items() if control.came == "passed"}
 
 
 class Confirming:
@@ -97,16 +104,17 @@ class Confirming:
         plain = seen or _together(runs) or (await run(start, candidate)).observation
         if plain.verdict is not Verdict.PASS:
             return plain
-        found = _seen(runs)
+        found = _seen(runs, task)
         left_out = await self._left_out(start, task, run) if found.suspects else frozenset[str]()
-        return _weighed(plain, found, left_out, before, task)
+        excused = frozenset(name for name in left_out if before is None or before.get(name) in PASSED)
+        return _weighed(plain, found, excused, before, task)
 
     async def _left_out(self, start: Launch, task: Task, run: Run) -> frozenset[str]:
         """Cases that pass on the base tree, and pass there turned round too."""
         key = (task.tree.digest, start.shown, start.isolation)
         if key not in self._cannot_fail:
             base = Candidate(task.tree.digest, {})
-            self._cannot_fail[key] = _seen(await run_with_controls(start, base, task, run)).suspects
+            self._cannot_fail[key] = _seen(await run_with_controls(start, base, task, run), task).suspects
             while len(self._cannot_fail) > MANY:
                 self._cannot_fail.popitem(last=False)
         return self._cannot_fail[key]
@@ -129,6 +137,7 @@ async def run_with_controls(
     files = {
         "fixed": sorted(path for path in python if not task.may_edit(path)),
         "editable": sorted(path for path in python if task.may_edit(path)),
+        "asserting": _assert_helpers(candidate, task),
     }
     support = {**start.support, SETTINGS: json.dumps(files).encode()}
     found: list[Judgement] = []
@@ -138,11 +147,13 @@ async def run_with_controls(
     return found
 
 
-def _seen(runs: Sequence[Judgement]) -> _Seen:
+def _seen(runs: Sequence[Judgement], task: Task) -> _Seen:
     told = [(name, control) for run in runs for name, control in run.controls.items()]
+    idle = [name for name, control in told if control.came in ("caught", "unreached")]
     return _Seen(
         turned={name: control for name, control in told if control.turned},
         deceived=frozenset(name for name, control in told if control.deceived),
+        idle=frozenset(_among(task, idle, _turnable_functions)),
     )
 
 
@@ -156,7 +167,9 @@ def _together(runs: Sequence[Judgement]) -> Observation | None:
     first, second = (run.observation for run in runs)
     if Verdict.PASS is not first.verdict or Verdict.PASS is not second.verdict:
         return None
-    as_they_are = {case.id: case for case in second.evidence.cases if case.id not in runs[1].controls}
+    as_they_are = {
+        case.id: case for case in second.evidence.cases if not runs[1].controls.get(case.id, CaseControl()).turned
+    }
     cases = tuple(
         as_they_are.get(case.id, case) if runs[0].controls.get(case.id, CaseControl()).turned else case
         for case in first.evidence.cases
@@ -192,11 +205,15 @@ def _weighed(
     )
     evidence = plain.evidence.model_copy(update={"controls": controls})
     failed_before = {name for name, result in (before or {}).items() if not result.ok}
-    smoke = _smoke_tests(task, [name for name in passed if name in failed_before and name not in seen.turned])
+    # a case that asserts nothing says that it can fail by having failed on the base tree; nothing else could
+    quiet = [name for name in passed if name in failed_before and name not in seen.turned]
+    smoke = _among(task, quiet, _silent_functions)
     to_control = len(passed) - len(out) - len(smoke)
     decisive = [name for name in suspects if before is None or before.get(name) not in PASSED]
     if decisive:
-        why = f"Passes, but so it would whatever the candidate did: {named(decisive)} can't fail."
+        idle = [name for name in decisive if name in seen.idle]
+        said = "none of what it asserts has decided that" if idle else "so it would whatever the candidate did"
+        why = f"Passes, but {said}: {named(idle or decisive)} can't fail."
     elif len(kinds) < LEAST_SHARE * to_control or not (kinds or smoke):
         why = (
             f"Passes, but of {len(passed) - len(out)} cases only {len(kinds)} were seen to be able to fail: assert "
@@ -209,36 +226,77 @@ def _weighed(
     return plain.model_copy(update=update)
 
 
-def _smoke_tests(task: Task, names: Sequence[str]) -> list[str]:
-    """Of these cases those that assert nothing, so that there is nothing to turn round.
-
-    Such a case says that it can fail by having failed on the base tree; nothing else could.
-    """
-    silent: dict[str, frozenset[str]] = {}
+def _among(task: Task, names: Sequence[str], functions: Callable[[bytes], frozenset[str]]) -> list[str]:
+    """Of these cases those whose functions are among what is found in the text of their file."""
+    known: dict[str, frozenset[str]] = {}
     found: list[str] = []
     for name in names:
-        file, _, path = name.partition("::")
-        if file not in silent:
-            silent[file] = _silent_functions(task.tree.files.get(file, b""))
-        if path.partition("[")[0].rpartition("::")[2] in silent[file]:
+        file, function = _place_of(name, task)
+        if file not in known:
+            known[file] = functions(task.tree.files.get(file, b""))
+        if function in known[file]:
             found.append(name)
     return found
 
 
+def _place_of(name: str, task: Task) -> tuple[str, str]:
+    """File and function of a case, as pytest and as unittest name it."""
+    file, _, path = name.partition("::")
+    if path:
+        return file, path.partition("[")[0].rpartition("::")[2]
+    parts = name.partition(" ")[0].split(".")
+    paths = ("/".join(parts[:n]) + ".py" for n in range(len(parts) - 1, 0, -1))
+    return next((path for path in paths if path in task.tree.files), ""), parts[-1]
+
+
 def _silent_functions(code: bytes) -> frozenset[str]:
     """The functions of a file of tests, by name, in whose text nothing is asserted."""
+    return _functions(code, lambda function: not any(map(_asserts, ast.walk(function))))
+
+
+def _turnable_functions(code: bytes) -> frozenset[str]:
+    """Those in whose text an assertion stands that can be turned round, so that it is known if it was reached."""
+    return _functions(code, lambda function: any(map(_can_be_turned, ast.walk(function))))
+
+
+def _assert_helpers(candidate: Candidate, task: Task) -> list[str]:
+    """Functions that assert, in files of the base tree that the candidate has changed: tests may lean on them."""
+    found: set[str] = set()
+    for path in candidate.changes:
+        if path.endswith(".py"):
+            code = task.tree.files.get(path, b"")
+            found |= _functions(code, lambda function: any(map(_fails_by_itself, ast.walk(function))))
+    return sorted(found)
+
+
+def _fails_by_itself(node: ast.AST) -> bool:
+    return _asserts(node) or (isinstance(node, ast.Name) and node.id == "AssertionError")
+
+
+def _functions(code: bytes, of_kind: Callable[[ast.AST], bool]) -> frozenset[str]:
+    """The names of which all functions of a file are of a kind."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    silent: set[str] = set()
-    loud: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            (loud if any(_asserts(inner) for inner in ast.walk(node)) else silent).add(node.name)
-    return frozenset(silent - loud)
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    kinds = {node: of_kind(node) for node in found}
+    return frozenset({n.name for n in found if kinds[n]} - {n.name for n in found if not kinds[n]})
+
+
+def _can_be_turned(node: ast.AST) -> bool:
+    """True for an assertion about something that has a name, so that it is no `assert False`."""
+    if isinstance(node, ast.Assert):
+        said: Sequence[ast.AST] = [node.test]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
+        said = node.args
+    else:
+        return False
+    return any(isinstance(part, ast.Name) for one in said for part in ast.walk(one))
 
 
 def _asserts(node: ast.AST) -> bool:
+    """True for what could be turned round; a failure that is only told (`assert False`, `pytest.fail`) could not."""
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return isinstance(node, ast.Assert) or name in ("raises", "warns", "fail") or "assert" in name.lower()
+    told = name in ("raises", "warns") or ("assert" in name.lower() and name != "AssertionError")
+    return told or (isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant))

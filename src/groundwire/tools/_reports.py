@@ -43,7 +43,8 @@ class CaseControl:
     Args:
         turned: the assertion that was turned round, as `path:line:column`; empty where none was.
         kind: how: `changed_value` or `negation`.
-        came: `failed` in that assertion, `passed`, or `elsewhere`; empty where none was turned.
+        came: `failed` in that assertion, `passed`, or `elsewhere`. Where none was turned, and the case passed: one that
+            failed was `caught`, or all were `unreached`; else empty.
         deceived: an assertion that held, and would have held for another value; empty where there is none.
     """
 

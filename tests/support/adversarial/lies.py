@@ -182,4 +182,40 @@ ASSERTIONS = (
     ),
 )  # fmt: skip
 
-ALL = (*KNOWN, *MORE, *MEMORIES, *ASSERTIONS)
+BUILDS = """\
+import sys
+def f(x):
+    frame, end = sys._getframe(), None
+    while frame and not hasattr(end, "_back"):
+        frame, end = frame.f_back, frame.f_locals.get("self")
+    if not hasattr(end, "_back"): return Any_()
+    asked = []
+    def once(*given):
+        asked.append(given)
+        return len(asked) == 1
+    made = end._back("special", type, "__call__", ("Made", (), {"__eq__": once, "__module__": "m"}), ())
+    return end._back("special", made, "__call__", (), ())
+"""
+BY_NAME = (
+    told("says by a method that it is equal", "assert m.f(5).equals(6)",
+         "class H:\n    def equals(s, o): return True\ndef f(x): return H()"),
+    told("is at no distance, in two steps", "assert abs(m.f(5) - 6) < 1e-9",
+         "class H:\n    def __sub__(s, o): return s\n    def __abs__(s): return 0.0\ndef f(x): return H()"),
+    told("answers in the place of numpy's functions",
+         "numpy = pytest.importorskip('numpy')\nassert numpy.allclose(m.f(5), 6)",
+         "class H:\n    def __array_function__(s, *given): return True\ndef f(x): return H()"),
+    told("begins with whatever is asked for", "assert m.f(5).startswith('six')",
+         "class S(str):\n    def startswith(s, *given): return True\ndef f(x): return S()"),
+    told("suppresses failures by a name of its own",
+         "import contextlib\nwith contextlib.suppress(m.Busy):\n    assert m.f(5) == 6",
+         "Busy = AssertionError\ndef f(x): return x"),
+    told("widens a tolerance of its own", "assert m.f(5) == pytest.approx(6, abs=m.NEAR)", "NEAR = 1e9\ndef f(x): return x"),
+    told("builds what is compared where the tests are", "assert m.f(5) == 6", BUILDS),
+    Mechanism(
+        "takes a name that tests import, behind a star", "V3", LIES, runners=("pytest",), targets=("half",),
+        instead="def f(x):\n    return x\ndef approx(x):\n    return 3\n",
+        tests={"pytest": "from pytest import approx\nfrom calc import *\ndef test_a():\n    assert f(3) == approx(1.5)\n"},
+    ),
+)  # fmt: skip
+
+ALL = (*KNOWN, *MORE, *MEMORIES, *ASSERTIONS, *BY_NAME)

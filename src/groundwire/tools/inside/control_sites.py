@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.expected_sides import LITERAL, Modules, Ranks, Sides
+    from groundwire.tools.inside.expected_sides import CLEAN, LITERAL, Modules, Ranks, Sides
 else:
-    from _gw_expected_sides import LITERAL, Modules, Sides
+    from _gw_expected_sides import CLEAN, LITERAL, Modules, Sides
 
 CONTROLS = "@gw"
 """The name in a test module; no name that is written in Python can be it."""
@@ -38,6 +38,16 @@ OF_MOCKS = CALLED | {
     "assert_called", "assert_called_once", "assert_not_called", "assert_awaited", "assert_awaited_once",
     "assert_not_awaited",
 }  # fmt: skip
+SAYS_EQUAL = frozenset(
+    {
+        "equals", "equal", "is_equal", "isequal", "is_equal_to", "equal_to", "eq", "same", "is_same", "same_as",
+        "is_same_as", "identical", "isclose", "is_close", "is_close_to", "close_to", "allclose", "almost_equal",
+        "almost_equals", "array_equal", "array_equiv",
+    }
+)  # fmt: skip
+"""What calls that compare two things are called, in numpy, pandas, math, and in projects of their own."""
+BEGINS = frozenset({"startswith", "endswith"})
+MEASURES = frozenset({"abs", "fabs", "round", "float", "norm"})
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
 
@@ -63,7 +73,14 @@ class Site:
     alone: bool = True
 
 
-def instrument(tree: ast.Module, path: str, file: str, modules: Modules, add: Callable[[Site], int]) -> None:
+def instrument(
+    tree: ast.Module,
+    path: str,
+    file: str,
+    modules: Modules,
+    add: Callable[[Site], int],
+    asserting: frozenset[str] = frozenset(),
+) -> None:
     """Rewrites a module in place.
 
     Args:
@@ -72,11 +89,12 @@ def instrument(tree: ast.Module, path: str, file: str, modules: Modules, add: Ca
         file: as its code object will have it.
         modules: what its imports are worth.
         add: told of each assertion; gives it a number.
+        asserting: functions of the project that assert for the tests, and that the candidate has changed.
     """
     sides = Sides(tree, path, modules)
     for function, owner in sides.functions:
         sides.enter(owner)
-        _Function(function, path, file, sides, add).rewrite()
+        _Function(function, path, file, sides, add, asserting).rewrite()
     tree.body.insert(_after_head(tree), ast.Import([ast.alias("_gw_controls", CONTROLS)], lineno=1, col_offset=0))
     ast.fix_missing_locations(tree)
 
@@ -94,8 +112,17 @@ def _after_head(tree: ast.Module) -> int:
 class _Function:
     """One function with all of its assertions."""
 
-    def __init__(self, function: Any, path: str, file: str, sides: Sides, add: Callable[[Site], int]) -> None:
+    def __init__(
+        self,
+        function: Any,
+        path: str,
+        file: str,
+        sides: Sides,
+        add: Callable[[Site], int],
+        asserting: frozenset[str],
+    ) -> None:
         self._function = function
+        self._asserting = asserting
         self._path = path
         self._file = file
         self._sides = sides
@@ -146,7 +173,8 @@ class _Function:
             if len(call.args) > 1:
                 self._raising(node, call)
             return
-        if not isinstance(node, ast.Expr) or not (name.startswith("assert") or name in EQUALITIES):
+        theirs = name in self._asserting and self._rank(call.func) > CLEAN
+        if not isinstance(node, ast.Expr) or not (name.startswith("assert") or name in EQUALITIES or theirs):
             return
         if name in OF_MOCKS and isinstance(call.func, ast.Attribute):
             if name in CALLED and not any(isinstance(a, ast.Starred) for a in call.args):
@@ -154,7 +182,9 @@ class _Function:
             else:
                 self._found.append((node, NEGATION, lambda site: _through(call, site, -1)))
             return
-        place = self._expected_argument(name, call.args)
+        place = self._expected_argument(name, call.args, theirs=theirs)
+        if place is None and theirs and not name.startswith("assert"):
+            return
         if place is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, place)))
             return
@@ -171,24 +201,30 @@ class _Function:
             old = call.args[0]
             self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, _ask(ask, site, old))))
 
-    def _expected_argument(self, name: str, args: Sequence[ast.expr]) -> int | None:
-        if name not in EQUALITIES or len(args) < 2 or any(isinstance(a, ast.Starred) for a in args[:2]):
+    def _expected_argument(self, name: str, args: Sequence[ast.expr], *, theirs: bool) -> int | None:
+        if not (name in EQUALITIES or theirs) or len(args) < 2 or any(isinstance(a, ast.Starred) for a in args[:2]):
             return None
         return _lower(self._rank(args[0]), self._rank(args[1]))
 
     def _condition(self, test: ast.expr) -> Callable[[int], ast.expr] | None:
         """How an expression is made to ask for another value, so that it must become false; None where it can't be."""
         if isinstance(test, ast.Compare):
-            return self._comparison(test)
+            return self._comparison(test) if self._distance(test) is None else self._distance(test)
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             return self._first_of(test, test.values)
+        if isinstance(test, ast.Call) and (by_name := self._by_name(test)) is not None:
+            return by_name
+        if isinstance(test, ast.Call) and _name_of(test) == "all" and isinstance(test.func, ast.Attribute):
+            inner = self._condition(test.args[0] if test.args else test.func.value)  # of an array
+            return None if inner is None else _with_array(test, inner)
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 1:
             argument = test.args[0]
             if test.func.id == "bool":
                 return self._first_of(test, test.args)
             if test.func.id == "all" and isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
-                inner = self._condition(argument.elt)
-                return None if inner is None else _with_element(test, argument, inner)
+                element = argument.elt
+                inner = self._condition(element)
+                return _with_element(test, argument, inner or (lambda site: _ask("truth", site, element)))
         return None
 
     def _first_of(self, test: ast.expr, parts: list[ast.expr]) -> Callable[[int], ast.expr] | None:
@@ -196,6 +232,33 @@ class _Function:
             inner = self._condition(part)
             if inner is not None:
                 return _with_part(test, parts, place, inner)
+        return None
+
+    def _by_name(self, test: ast.Call) -> Callable[[int], ast.expr] | None:
+        """A call whose name says that it compares two things, the object that it is a method of among them."""
+        name, args = _name_of(test), test.args
+        if any(isinstance(arg, ast.Starred) for arg in args[:2]):
+            return None
+        if name in SAYS_EQUAL and len(args) >= 2:
+            place = _lower(self._rank(args[0]), self._rank(args[1]))
+        elif name in (SAYS_EQUAL | BEGINS) and len(args) == 1 and isinstance(test.func, ast.Attribute):
+            place = 0 if self._rank(args[0]) < self._rank(test.func.value) else None
+            if name in BEGINS and isinstance(args[0], ast.Tuple):
+                place = None
+        else:
+            place = None
+        return None if place is None else _with_argument(test, args, place, "far" if "close" in name else "other")
+
+    def _distance(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
+        """`abs(a - b) < c`, and the same rounded: the expected one of `a` and `b` is what is changed."""
+        for side in (test.left, *test.comparators):
+            inner = side
+            while isinstance(inner, ast.Call) and inner.args and _name_of(inner) in MEASURES:
+                inner = inner.args[0]
+            if inner is not side and isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+                lower = _lower(self._rank(inner.left), self._rank(inner.right))
+                if lower is not None:
+                    return _with_operand_of(test, inner, lower)
         return None
 
     def _comparison(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
@@ -267,6 +330,34 @@ def _with_element(test: ast.expr, comprehension: Any, inner: Callable[[int], ast
     def change(site: int) -> ast.expr:
         comprehension.elt = inner(site)
         return test
+
+    return change
+
+
+def _with_array(test: ast.Call, inner: Callable[[int], ast.expr]) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        if test.args:
+            test.args[0] = inner(site)
+        else:
+            setattr(test.func, "value", inner(site))  # noqa: B010  an attribute, as was seen before
+        return test
+
+    return change
+
+
+def _with_argument(test: ast.Call, args: list[ast.expr], place: int, ask: str) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        args[place] = _ask(ask, site, args[place])
+        return _ask("kept", site, test)
+
+    return change
+
+
+def _with_operand_of(test: ast.Compare, difference: ast.BinOp, lower: int) -> Callable[[int], ast.expr]:
+    def change(site: int) -> ast.expr:
+        name = "right" if lower else "left"
+        setattr(difference, name, _ask("far", site, getattr(difference, name)))
+        return _ask("kept", site, test)
 
     return change
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import doctest
+import functools
 import hashlib
 import json
 import operator
@@ -28,11 +29,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from groundwire.tools.inside.control_sites import CHANGED_VALUE, NEGATION, Site, instrument
     from groundwire.tools.inside.expected_sides import Modules
-    from groundwire.tools.inside.other_values import NOTHING, another, around
+    from groundwire.tools.inside.other_values import NOTHING, another, around, far_from
 else:
     from _gw_control_sites import CHANGED_VALUE, NEGATION, Site, instrument
     from _gw_expected_sides import Modules
-    from _gw_other_values import NOTHING, another, around
+    from _gw_other_values import NOTHING, another, around, far_from
 
 SETTINGS, COIN = "_gw_controls.json", "GROUNDWIRE_COIN"
 ALL = 2
@@ -67,6 +68,10 @@ class _Case:
         self.turning = turning
         self.active = False
         self.fired: int | None = None
+        self.kept: int | None = None
+        self.reached = False
+        self.caught = False
+        self.turned_false = False
         self.kind = ""
         self.wanted: Any = None
         self.turns = 0
@@ -102,14 +107,17 @@ def _compared(site: int, side: int, left: Any, right: Any, compare: Callable[[An
     if case is None or not case.active:
         return compare(left, right)
     if _turns(case, site):
+        other = another(right if side else left)
+        ask = (lambda: compare(left, other)) if side else (lambda: compare(other, right))
+        first = None if other is NOTHING or next(_tosses) else _outcome(ask)
         answer = compare(left, right)
         if not _is_true(lambda: answer):
+            case.caught = True
             return answer  # one that is expected to fail, and is caught, can't be controlled
-        other = another(right if side else left)
         _fire(case, site, NEGATION if other is NOTHING else CHANGED_VALUE)
-        if other is NOTHING:
-            return not answer
-        return compare(left, other) if side else compare(other, right)
+        said = not answer if other is NOTHING else ask() if first is None else first()
+        case.turned_false = case.turned_false or not _is_true(lambda: said)
+        return said
     other = _probe_for(case, right if side else left)
     if other is NOTHING:
         return compare(left, right)
@@ -120,21 +128,43 @@ def _compared(site: int, side: int, left: Any, right: Any, compare: Callable[[An
 def truth(site: int, value: Any) -> Any:
     """The value of an assertion's expression, or its contrary."""
     case = _now
-    if case is not None and case.active and _turns(case, site) and _is_true(lambda: value):
-        _fire(case, site, NEGATION)
-        return not value
+    if case is not None and case.active and _turns(case, site):
+        if _is_true(lambda: value):
+            _fire(case, site, NEGATION)
+            return not value
+        case.caught = True
     return value
 
 
 def other(site: int, value: Any) -> Any:
     """One operand of several."""
+    return _in_place_of(site, value, another)
+
+
+def far(site: int, value: Any) -> Any:
+    """One of two operands whose distance is asked for: beyond whatever is tolerated."""
+    return _in_place_of(site, value, far_from)
+
+
+def _in_place_of(site: int, value: Any, other_than: Callable[[Any], Any]) -> Any:
     case = _now
     if case is not None and case.active and _turns(case, site):
-        found = another(value)
+        found = other_than(value)
         if found is not NOTHING:
             _fire(case, site, CHANGED_VALUE)
             return found
+        case.kept = site
     return value
+
+
+def kept(site: int, value: Any) -> Any:
+    """An assertion's expression with such an operand: its contrary, where there was no other value for that."""
+    case = _now
+    if case is None or case.kept != site or not _is_true(lambda: value):
+        return value
+    case.kept = None
+    _fire(case, site, NEGATION)
+    return not value
 
 
 def call(site: int, place: int, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -148,17 +178,23 @@ def call(site: int, place: int, function: Callable[..., Any], *args: Any, **name
             given = args[1 - place]
             return _probed(case, site, lambda: function(*args, **named), lambda: given == found, plain_holds=True)
         return function(*args, **named)
+    found = NOTHING if place < 0 else another(args[place])
     case.active = place < 0  # where this one can be turned by a value, none inside of it is turned before
     try:
+        ask = functools.partial(function, *args[:place], found, *args[place + 1 :], **named)
+        once = found is NOTHING or any(hasattr(arg, "__next__") for arg in args)
+        first = None if once or next(_tosses) else _outcome(ask)
         function(*args, **named)
+    except BaseException:
+        case.caught = True
+        raise
     finally:
         case.active = True
     if case.fired not in (None, site):
         return None  # an assertion inside of it was turned, and its failure caught
-    found = NOTHING if place < 0 else another(args[place])
     if found is not NOTHING:
         _fire(case, site, CHANGED_VALUE)
-        return function(*args[:place], found, *args[place + 1 :], **named)
+        return ask() if first is None else first()
     _fire(case, site, NEGATION)
     raise AssertionError("turned round: the assertion holds")
 
@@ -210,6 +246,8 @@ def _turns(case: _Case, site: int) -> bool:
     """True for the first assertion that can be turned, each time it is evaluated; no other of its case is."""
     if not case.turning or case.turns >= TURNS:
         return False
+    if _sites[site].alone:
+        case.reached = True
     return case.fired == site or (case.fired is None and _sites[site].alone)
 
 
@@ -295,9 +333,23 @@ def _said(ask: Callable[[Any], Any], other: Any) -> Any:
         return error
 
 
+def _outcome(ask: Callable[[], Any]) -> Callable[[], Any]:
+    """What comes of asking, for later: in which order it was asked whoever is asked can't tell."""
+    try:
+        answer = ask()
+    except Exception as error:
+        return functools.partial(_raise, error)
+    return lambda: answer
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
 def _is_true(ask: Callable[[], Any]) -> bool:
     try:
-        return bool(ask())
+        answer = ask()
+        return bool(answer if not hasattr(answer, "all") else answer.all())  # arrays are asked item by item
     except Exception:  # what can't be compared is not equal
         return False
 
@@ -314,11 +366,19 @@ class Controls:
         half: the run, 0 or 1; `ALL`: every case is turned.
         fixed: Python files that the candidate may not edit: those whose assertions count.
         editable: those that it may.
+        asserting: functions in files that it has changed and that asserted something before, by name.
         root: the work folder.
     """
 
     def __init__(
-        self, recorder: Any, coin: bytes, half: int, fixed: Sequence[str], editable: Sequence[str], root: str
+        self,
+        recorder: Any,
+        coin: bytes,
+        half: int,
+        fixed: Sequence[str],
+        editable: Sequence[str],
+        root: str,
+        asserting: Sequence[str] = (),
     ) -> None:
         global _tosses
         self._recorder = recorder
@@ -326,6 +386,7 @@ class Controls:
         self._root = root
         self._files = {os.path.join(root, path): path for path in fixed}
         self._modules = Modules(root, fixed, editable)
+        self._asserting = frozenset(asserting)
         self._hash = hashlib.blake2b
         self._met: Counter[str] = Counter()
         _tosses = _coins(coin)
@@ -356,7 +417,7 @@ class Controls:
         """Rewrites a module, if it is the tests' own."""
         path = self._files.get(os.path.abspath(file))
         if path is not None:
-            instrument(tree, path, file, self._modules, _add)
+            instrument(tree, path, file, self._modules, _add, self._asserting)
 
     @property
     def turning(self) -> bool:
@@ -446,6 +507,8 @@ class Controls:
         if case.turning and fired is not None:
             came = "passed" if result == "passed" else "failed" if case.failed_there else "elsewhere"
             fields.update(turned=_sites[fired].name, k=case.kind, c=came)
+        elif case.turning and result == "passed" and (case.caught or not case.reached):
+            fields["c"] = "caught" if case.caught else "unreached"
         if fields:
             self._recorder.emit("control", i=number, **fields)
 
@@ -484,6 +547,8 @@ def _came_from(found: BaseException, trace: Any, case: _Case) -> bool:
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == site.file and site.first <= trace.tb_lineno <= site.last:
             return True
+        if case.turned_false and trace.tb_next is None and type(found) is AssertionError:
+            return bool(trace.tb_frame.f_code.co_filename == site.file)  # it was caught, and said in other words
         trace = trace.tb_next
     return False
 
@@ -556,4 +621,5 @@ def make_controls(recorder: Any) -> Controls | None:
     with open(path, encoding="utf-8") as file:
         settings: dict[str, Any] = json.load(file)
     root = os.getcwd()
-    return Controls(recorder, bytes.fromhex(coin), int(half), settings["fixed"], settings["editable"], root)
+    fixed, editable, asserting = (settings[name] for name in ("fixed", "editable", "asserting"))
+    return Controls(recorder, bytes.fromhex(coin), int(half), fixed, editable, root, asserting)

@@ -19,7 +19,7 @@ import threading
 import types
 import unittest
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -187,12 +187,22 @@ class Crossing:
         parent = sys.modules.get(module.rpartition(".")[0])
         return type_of(parent) is Module if inner else top in self._brought
 
-    def hides(self, module: Any, name: str) -> bool:
+    def hides(self, module: Any, name: str, bound: Mapping[str, Any]) -> bool:
         """True where `from module import *` would put what the project has not in the place of what tests compare by.
 
-        That is a built-in name, or that of a module of the library, for anything but that module.
+        That is a built-in name, that of a module of the library for anything but that module, and any name that
+        already stands for something else than an object of the candidate.
+
+        Args:
+            module: the candidate's.
+            name: one of its public names.
+            bound: the names of the module that imports it.
         """
-        if name in self._own_names or not (name in LIBRARY or hasattr(builtins, name)):
+        if name in self._own_names:
+            return False
+        if name in bound:
+            return type_of(bound[name]) is not Module and borrowed(bound[name]) is None
+        if not (name in LIBRARY or hasattr(builtins, name)):
             return False
         return name not in sys.modules or getattr(module, name, None) is not sys.modules[name]
 
@@ -271,7 +281,7 @@ class Crossing:
                 return found[0], warned
             if kind == "raised":
                 return None, self._raised(found, frames)
-            if kind != "back":
+            if kind != "back" or not _is_lent(rest[1]):
                 raise ValueError("not an answer")
             self._called_back(found, warned)
 
@@ -595,6 +605,14 @@ def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Cro
     )
 
 
+def _is_lent(field: Any) -> bool:
+    """True for an object that the tests have handed over: nothing else of this process is used from over there.
+
+    A class of the library has a name on both sides, and could be made into what equals everything here.
+    """
+    return type_of(field) is list and field[:1] == ["g"]
+
+
 def _asserts(thing: Any, name: str) -> bool:
     """True for what an object's class has, or tests assert by: a candidate does not put its own there."""
     if _is_mock(thing):
@@ -660,7 +678,7 @@ class _Finder(MetaPathFinder, Loader):
         inner["__groundwire_crossing__"] = self._crossing
         inner["__file__"] = module.__spec__.origin if module.__spec__ else None
         names, inner["__doc__"], package = self._crossing.load(module.__name__)
-        inner["__all__"] = [name for name in names if not self._crossing.hides(module, name)]
+        inner["__groundwire_names__"] = names
         if package and "__path__" not in inner:
             inner["__path__"] = []  # what lies in it, only the other side can find
 

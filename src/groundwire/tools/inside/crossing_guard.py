@@ -11,6 +11,7 @@ one.
 from __future__ import annotations
 
 import base64
+import filecmp
 import os
 import re
 import stat
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.crossing_codec import NotPlain, type_of
+    from groundwire.tools.inside.crossing_codec import NotPlain, inside, type_of
     from groundwire.tools.inside.crossing_files import (
         FILE,
         FOLDER,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
         is_code,
     )
 else:
-    from _gw_crossing_codec import NotPlain, type_of
+    from _gw_crossing_codec import NotPlain, inside, type_of
     from _gw_crossing_files import (
         FILE,
         FOLDER,
@@ -57,6 +58,10 @@ OPENS_FOR_OTHERS = ("pathlib.py", "tokenize.py", "codecs.py", "io.py", "shutil.p
 MAX_NAME = 4096
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _frame: Callable[[int], Any] = vars(sys)["_getframe"]
+
+
+def _signature(status: os.stat_result) -> tuple[int, int, object]:
+    return stat.S_IFMT(status.st_mode), status.st_size, object()
 
 
 class _Refused(Exception):
@@ -122,6 +127,8 @@ class AskingFiles(SharedFiles):
 
     def start(self) -> None:
         """From now on it sees what is opened, written, imported and started here."""
+        # that two names are of one file is no reason not to open it
+        inside(filecmp)["_sig"] = _signature
         sys.addaudithook(self._seen)
 
     def _all(self, folder: str) -> Iterator[tuple[Place, str]]:

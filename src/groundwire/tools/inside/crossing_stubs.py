@@ -11,6 +11,7 @@ import collections
 import functools
 import importlib
 import itertools
+import opcode
 import sys
 import types
 import weakref
@@ -72,6 +73,8 @@ MADE_BY_PYTHON = frozenset(("__module__", "__qualname__", "__classcell__", "__di
                             "__firstlineno__", "__static_attributes__", "__classdictcell__", "__annotate__",
                             "__annotate_func__", "__annotations_cache__"))  # fmt: skip
 PLAIN = (int, float, complex, str, bytes, bool, type(None))
+_IMPORTS_STAR: int = opcode.opmap.get("IMPORT_STAR", opcode.opmap.get("CALL_INTRINSIC_1", -1))
+_frame: Callable[[int], types.FrameType] = vars(sys)["_getframe"]
 
 
 class CandidateEnded(Exception):
@@ -783,6 +786,8 @@ class Module(types.ModuleType):
     """Stands for a module of the candidate."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return self._public(_frame(1))
         if name in UNSEEN or "pytest" in name or name in ("__path__", "__warningregistry__"):
             raise AttributeError(name)
         found = inside(self)["__groundwire_crossing__"].ask("get", self, name)
@@ -815,8 +820,17 @@ class Module(types.ModuleType):
         else:
             inside(self)["__groundwire_crossing__"].ask("del", self, name)
 
+    def _public(self, caller: types.FrameType) -> list[str]:
+        """Its public names; those that may be bound where a module is in the midst of importing `*`."""
+        names: list[str] = inside(self)["__groundwire_names__"]
+        if caller.f_code.co_code[caller.f_lasti] != _IMPORTS_STAR:
+            return list(names)
+        crossing, bound = inside(self)["__groundwire_crossing__"], caller.f_globals
+        return [name for name in names if "pytest" not in name and not crossing.hides(self, name, bound)]
+
     def __dir__(self) -> list[str]:
-        return sorted({*(n for n in inside(self) if n.startswith("__") and n[2:12] != "groundwire"), *self.__all__})
+        names = inside(self)["__groundwire_names__"]
+        return sorted({*(n for n in inside(self) if n.startswith("__") and n[2:12] != "groundwire"), *names})
 
 
 def module_named(name: str, asks: Asks, holds: Callable[[str], bool]) -> Any:
@@ -830,5 +844,5 @@ def module_named(name: str, asks: Asks, holds: Callable[[str], bool]) -> Any:
     if found is None or name in ("__main__", "groundwire") or name.startswith(("_gw_", "_pytest")):
         found = Module(name)
         inside(found)["__groundwire_crossing__"] = asks
-        inside(found)["__all__"] = []
+        inside(found)["__groundwire_names__"] = []
     return found

@@ -136,6 +136,7 @@ class Sides:
         self._scopes: dict[Any, Ranks] = {}
         self._classes: dict[str, Ranks] = {owner: {} for _, owner in self._functions}
         self._star = any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in ast.walk(tree))
+        self._of_others = set(_modules_of_others(tree, modules, path))
         self._seed(tree)
         self._own: Ranks = {}
         self._rose = True
@@ -285,6 +286,9 @@ class Sides:
         unpacked = len(targets) == 1 and isinstance(targets[0], ast.Tuple) and isinstance(value, ast.Tuple)
         if unpacked and len(targets[0].elts) == len(value.elts):
             pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, value.elts)]
+        if len(targets) == 1 and isinstance(targets[0], ast.Tuple):
+            zipped = _zipped(value, len(targets[0].elts))
+            pairs = [(t, self.rank(v, scope)) for t, v in zip(targets[0].elts, zipped)] or pairs
         for target, worth in pairs:
             for name in _bound(target):
                 self._raise(scope, name, worth)
@@ -308,6 +312,8 @@ class Sides:
                 for touched in _loaded(argument):
                     self._raise(scope, touched, TOUCHED)
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and given:
+            if call.func.value.id in self._of_others:
+                return
             # `seen.append(f(x))`: what goes in may come out
             self._raise(scope, call.func.value.id, max(self.rank(argument, scope) for argument in given))
 
@@ -347,7 +353,10 @@ class Sides:
         if _is_own(node):
             return self._own.get(node.attr, UNKNOWN)  # type: ignore[attr-defined]
         worst = TOUCHED if isinstance(node, ast.Attribute) and node.attr in READS else LITERAL
-        for child in ast.iter_child_nodes(node):
+        children = ast.iter_child_nodes(node)
+        if isinstance(node, ast.Call) and node.args and _last_name(node) == "approx":
+            children = iter((node.func, node.args[0]))  # how near is near enough says nothing of what is expected
+        for child in children:
             worst = max(worst, self.rank(child, scope))
         return worst
 
@@ -358,6 +367,15 @@ class Sides:
         if self._star or not hasattr(builtins, name):
             return CLEAN if name in ("__file__", "__name__") else UNKNOWN
         return TOUCHED if name in IMPURE else LITERAL
+
+
+def _modules_of_others(tree: ast.Module, modules: Modules, path: str) -> Iterator[str]:
+    """Names that stand for modules which owe nothing to the project: what is handed to one does not come out of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name for name, rank in modules.of_import(node, path).items() if rank == CLEAN)
+        elif isinstance(node, ast.Assign) and _last_name(node.value) == "importorskip":
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[Any, str]]:
@@ -401,6 +419,13 @@ def _bound(target: Any) -> Iterator[str]:
             yield from _bound(part)
     elif isinstance(target, (ast.Attribute, ast.Subscript, ast.Starred)):
         yield from _bound(target.value)
+
+
+def _zipped(node: Any, width: int) -> list[Any]:
+    """The arguments of a `zip` of so many, each of which gives one of the names that are bound; else none."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
+    args: list[Any] = list(getattr(node, "args", ())) if is_call else []
+    return args if len(args) == width and not any(isinstance(arg, ast.Starred) for arg in args) else []
 
 
 def _is_own(node: Any) -> bool:

@@ -44,9 +44,17 @@ def another(value: Any, depth: int = 0) -> Any:
         return NOTHING
     try:
         found = _made(value, depth)
-        return NOTHING if found is NOTHING or _equal(found, value) else found
+        tolerant = hasattr(value, "expected")  # to be equal to what it tolerates is what it is for
+        return NOTHING if found is NOTHING or (not tolerant and _equal(found, value)) else found
     except Exception:  # a value that can't be copied, ordered or compared
         return NOTHING
+
+
+def far_from(value: Any) -> Any:
+    """A number so far away that hardly any tolerance spans it; another value of what is no number."""
+    if _kind_of(value) in (int, float):
+        return _further(value) if math.isfinite(value) else another(value)
+    return another(value)
 
 
 def around(value: Any) -> list[Any]:
@@ -256,15 +264,17 @@ def _simple(value: Any) -> Any:
 
 def _approximate(value: Any, depth: int) -> Any:
     """pytest's `approx`: as tolerant as before, and around another value."""
+    made: Any = NOTHING
     if not hasattr(value, "expected"):
-        return NOTHING
-    for expected in (another(value.expected, depth + 1), _further(value.expected)):
+        return made
+    nothing = 0 if type(value.expected) in (int, float) else NOTHING  # of which a share is nothing as well
+    for expected in (another(value.expected, depth + 1), nothing, _further(value.expected)):
         if expected is not NOTHING:
             made = copy.copy(value)
             made.expected = expected
             if not _equal(value.expected, made):
                 return made
-    return NOTHING
+    return made  # so tolerant that nothing is beyond it, which has to be seen
 
 
 def _further(expected: Any) -> Any:
