@@ -8,7 +8,9 @@ not there is skipped and named. Each file is audited by itself in a process of i
 projects is imported. `--half` takes every other project, in the order of their names: rules were changed with the even
 ones in view. `--whole` audits each project as a folder too, for time and memory.
 
-A loop is found if a loop through its nodes (audit_wild.toml; in audit_styles.toml they stand with the labels) is reported. It agrees if its verdict is its label's; a
+`--labels bench/audit_styles.toml` is another set, whose nodes stand with its labels.
+
+A loop is found if a loop through its nodes (audit_wild.toml) is reported. It agrees if its verdict is its label's; a
 tool loop that is called grounded agrees too, for both say that it goes round on facts from outside only. A loop that is
 labelled ungrounded is *green* if it is called grounded, worklist or tool loop, or if nothing is said of it and the exit
 code is 0. Intervals are Wilson's, 95 %.

@@ -11,6 +11,8 @@ from groundwire_audit._discover import audit_path
 from groundwire_audit._report import AuditReport
 
 AGENT = """
+import time
+from datetime import datetime
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.tools import ToolRuntime
@@ -33,6 +35,8 @@ def report(source: str, folder: Path) -> AuditReport:
     [
         ("@tool\ndef t(query: str):\n    found = search(query, PAGES)\n    return str(found)", "tool_loop"),
         ("@tool\ndef t(query: str):\n    return polite(query)", "ungrounded"),
+        ("@tool\ndef t(day: datetime):\n    return f'booked on {day.strftime(\"%A\")}'", "ungrounded"),
+        ("@tool\ndef t():\n    return time.strftime('%A')", "tool_loop"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return runtime.context.user_name", "tool_loop"),
         ("@tool\ndef t(runtime: ToolRuntime, text: str):\n    return polite(text)", "ungrounded"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return str(runtime.state['messages'])", "ungrounded"),

@@ -11,7 +11,7 @@ from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, L
 from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
-from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, paths
+from groundwire_audit.reading._conditions import TOO_LONG, Literal, Taint, TaintKind, Taints, Test, paths, reason
 from groundwire_audit.reading._frames import Effect, SeenLoop
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
@@ -375,7 +375,8 @@ def _is_empty_reply(test: Test) -> bool:
     """It is asked whether a model gave a reply at all, not what is in it."""
     replies = [t for t in test.left if t.kind is TaintKind.MODEL]
     whole = bool(replies) and all(t.detail == "text" for t in replies)
-    return test.op in {"", "is"} and whole and not test.right and not any(_tells_more(t) for t in test.left)
+    plain = not test.right and reason(test.left) != TOO_LONG and not any(_tells_more(t) for t in test.left)
+    return test.op in {"", "is"} and whole and plain
 
 
 def _says(taints: Taints) -> bool:
@@ -389,6 +390,15 @@ def _tells_more(taint: Taint) -> bool:
     return taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH, TaintKind.ASK}
 
 
+def _past_tools(ways: list[frozenset[Literal]], around: WayRound, opening: Opening) -> Opening:
+    """Of a loop that runs the tools that a model asks for: what opens a way round on which it asks for none, if any."""
+    if opening.basis is not Basis.ASK:
+        return opening
+    each = [weakest([w], 0, before=[False], around=around) for w in ways]
+    past = max((o for o in each if o.basis < Basis.ASK), key=lambda o: o.basis, default=opening)
+    return replace(past, counted=opening.counted, limit=opening.limit)
+
+
 def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop], prefix: str = "") -> list[Loop]:
     """Loops that are written inside a node's function and hold a model call."""
     found: list[Loop] = []
@@ -398,7 +408,7 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         ways = paths(seen.again)
         if not ways:
             continue
-        opening = weakest(ways, 0, before=[False] * len(ways), around=around)
+        opening = _past_tools(ways, around, weakest(ways, 0, before=[False] * len(ways), around=around))
         if opening.basis is Basis.MODEL and all(_is_empty_reply(t) or not _says(t.taints) for w in ways for t, _ in w):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]

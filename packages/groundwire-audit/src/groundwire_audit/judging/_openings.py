@@ -350,12 +350,18 @@ def _is_persons_word(test: Test, around: WayRound, *, holds: bool) -> bool:
     return taint.kind is TaintKind.KEY and bool(writes) and all(w.persons_or_nothing for w in writes)
 
 
+def _without_asking(opening: Opening, test: Test, *, holds: bool) -> Opening:
+    """The model asks for no tool: `not reply.tool_calls`."""
+    plain = not test.op and not any(t.kind is TaintKind.COMPARE for t in test.left)
+    return replace(opening, basis=Basis.ASIDE) if opening.basis is Basis.ASK and plain and not holds else opening
+
+
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
     found = [
         replace(opening, rests_on_person=False) if _is_persons_word(test, around, holds=holds) else opening
         for test, holds in sorted(literals, key=lambda x: (x[0].text, x[1]))
         if holds or test.op != "raises"  # that nothing went wrong is no reason to go round
-        for opening in (of_literal(test, at, after=after, around=around),)
+        for opening in (_without_asking(of_literal(test, at, after=after, around=around), test, holds=holds),)
     ]
     if not found:
         return Opening(Basis.FREE)
@@ -395,7 +401,7 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if TaintKind.UNKNOWN in kinds:
         said = TaintKind.MODEL in kinds
         return Opening(Basis.UNKNOWN, text=test.text, source=source, why=reason(taints), said=said)
-    if TaintKind.ASK in kinds:
+    if TaintKind.ASK in kinds and not _counts_along(test):
         return Opening(Basis.ASK, text=test.text, source=source)
     if outside - {TaintKind.FORM} and TaintKind.MODEL in kinds:
         return Opening(Basis.MIXED, _kind(taints), test.text, source)
@@ -412,6 +418,12 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if kinds & {TaintKind.COUNTER, TaintKind.CHANCE}:
         return Opening(Basis.COUNTER, text=test.text, source="a counter", limit=test.limit)
     return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
+
+
+def _counts_along(test: Test) -> bool:
+    """A counter that runs beside tools which a model asks for, and does not say whether it did."""
+    direct = {t.kind for t in test.taints}
+    return TaintKind.COUNTER in direct and TaintKind.ASK not in direct
 
 
 def _runs_along(test: Test) -> bool:

@@ -38,7 +38,7 @@ from groundwire_audit.reading._values import (
 # Whether a tool brings anything from outside: its function is followed, a library's is looked up.
 
 ARGUMENT = frozenset({Taint(TaintKind.MODEL, "fields", "its argument")})
-COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval strftime choice randint")
+COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval choice randint")
 
 
 class ToolKind(StrEnum):
@@ -329,6 +329,8 @@ def computes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
                     return True
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in COMPUTING_CALLS:
                     return True
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="time"))):
+                    return True
                 case _:
                     continue
     return False
@@ -346,7 +348,8 @@ RUNS = words(
     predict_messages complete acomplete chat achat transform atransform astream_events invoke_with_retry forward
     chat_with_tools achat_with_tools stream_chat_with_tools astream_chat_with_tools stream_chat astream_chat
     stream_complete astream_complete structured_predict astructured_predict stream_structured_predict
-    predict_and_call apredict_and_call
+    predict_and_call apredict_and_call generate_structured generate_str generate_text generate_response
+    generate_content agenerate_content chat_completion achat_completion get_completion get_response
     """
 )
 SEVERAL = frozenset({"batch", "abatch", "stream", "astream", "generate", "astream_events"})
