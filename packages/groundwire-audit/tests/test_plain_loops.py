@@ -247,6 +247,54 @@ app = graph.compile()
     assert verdicts(source, tmp_path) == {"app": "ungrounded"}
 
 
+def test_a_loop_of_a_tool_is_reported_though_only_an_agent_calls_it(tmp_path: Path) -> None:
+    source = """
+from langchain.agents import create_agent
+from langchain_openai import ChatOpenAI
+def write(topic: str) -> str:
+    text = ask(topic)
+    while "yes" not in ask("good? " + text):
+        text = ask("better " + text)
+    return text
+agent = create_agent(ChatOpenAI(), tools=[write])
+"""
+    assert verdicts(source, tmp_path)["write"] == "ungrounded"
+
+
+def test_a_loop_of_a_class_that_wires_some_other_graph_is_reported(tmp_path: Path) -> None:
+    source = """
+import networkx
+class Search:
+    def __init__(self, client):
+        self.client, self.graph = client, networkx.DiGraph()
+    def run(self, depth=1):
+        for i in range(depth):
+            self.graph.add_edge(i, i + 1)
+            if "end" in ask("end?"):
+                break
+def work(client):
+    Search(client).run()
+"""
+    assert verdicts(source, tmp_path) == {"Search.run": "ungrounded"}
+
+
+def test_what_a_try_gives_back_is_given_back_only_where_nothing_was_raised(tmp_path: Path) -> None:
+    source = """
+import statistics
+def checked(text):
+    try:
+        return True, statistics.mean(text)
+    except Exception:
+        return False, None
+def work():
+    for _ in range(3):
+        ok, value = checked(ask("numbers"))
+        if ok:
+            return value
+"""
+    assert verdicts(source, tmp_path) == {"work": "grounded"}
+
+
 def test_a_script_and_a_notebook_hold_loops_too(tmp_path: Path) -> None:
     script = "text = ask('write')\nwhile 'yes' not in ask(text):\n    text = ask('again')\n"
     assert verdicts(script, tmp_path) == {"program": "ungrounded"}

@@ -74,6 +74,7 @@ def plain_loops(reader: SourceReader, modules: Iterable[Module], known: Set[Sour
                 found.setdefault(loop.place, loop)
         except (TooComplex, RecursionError):
             continue  # what was found until then counts
+    found = {**reader.seen, **found}  # also those of functions that only a tool or the maker of a graph calls
     graphs: list[DeclaredGraph] = []
     for module in held:
         mine = [x for p, x in found.items() if p not in known and _stands_in(p, module)]

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._conditions import NOTHING, Formula, Taint, TaintKind, Taints
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, SeenLoop, control, deep, options
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
@@ -251,6 +252,8 @@ class Reader(Protocol):
     """The functions that are being followed, the outermost first."""
     called: set[ast.AST]
     """Functions that were followed with real arguments."""
+    seen: dict[SourcePlace, SeenLoop]
+    """Each loop with a model call that was followed, wherever from."""
     facts: dict[DeclaredGraph, dict[str, Facts]]
     """Those that were read so far; see `facts_of`."""
     live: Lifter | None
