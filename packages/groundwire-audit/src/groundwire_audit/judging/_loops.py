@@ -12,7 +12,7 @@ from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRou
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
 from groundwire_audit.reading._conditions import TOO_LONG, Literal, Taint, TaintKind, Taints, Test, paths, reason
-from groundwire_audit.reading._frames import Effect, SeenLoop
+from groundwire_audit.reading._frames import Effect, SeenLoop, is_asked
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
 
@@ -236,12 +236,12 @@ def _round(wiring: WiredGraph, cycle: Sequence[str], beside: Sequence[frozenset[
     paused = any(_gated(wiring, n) for n in cycle)
     texts = frozenset(k for k, a in graph.schema.items() if _is_text(a))
     appends = frozenset({*graph.appends, *("*" if graph.kind == "message" else "")})
-    asks = any(
-        e.kind is TaintKind.HUMAN
+    asked = [
+        e
         for n in frozenset(cycle).union(*beside)
         for e in (*wiring.facts[n].effects, *wiring.router_effects.get(n, ()))
-    )
-    return WayRound(cycle, beside, wiring.facts, appends, texts, paused, asks)
+    ]
+    return WayRound(cycle, beside, wiring.facts, appends, texts, paused, is_asked(asked, TaintKind.HUMAN))
 
 
 def _is_text(annotation: ast.expr) -> bool:
@@ -305,11 +305,7 @@ def _asks_person(facts: Facts, edge: WiredEdge) -> bool:
     """A person is asked on every way through the node that takes this edge."""
     if facts.surely(TaintKind.HUMAN):
         return True
-    return (
-        bool(edge.ways)
-        and edge.kind == "jump"
-        and all(any(e.kind is TaintKind.HUMAN for e in w.asked) for w in edge.ways)
-    )
+    return bool(edge.ways) and edge.kind == "jump" and all(is_asked(w.asked, TaintKind.HUMAN) for w in edge.ways)
 
 
 def _is_react(
@@ -403,8 +399,8 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
     """Loops that are written inside a node's function and hold a model call."""
     found: list[Loop] = []
     for seen in seen_loops:
-        asks = any(e.kind is TaintKind.HUMAN for e in seen.effects)
-        around = WayRound((node,), (frozenset(),), {}, frozenset(), frozenset(), asks=asks)
+        person = is_asked(seen.effects, TaintKind.HUMAN)
+        around = WayRound((node,), (frozenset(),), {}, frozenset(), frozenset(), asks=person)
         ways = paths(seen.again)
         if not ways:
             continue
@@ -412,13 +408,13 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         if opening.basis is Basis.MODEL and all(_is_empty_reply(t) or not _says(t.taints) for w in ways for t, _ in w):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
-        person = any(e.kind is TaintKind.HUMAN for e in seen.asked)
+        always = is_asked(seen.asked, TaintKind.HUMAN)
         maybe = [e.guard for e in seen.effects if e.kind is TaintKind.HUMAN and e.guard]
-        if not any(e.kind is TaintKind.WORLD for e in seen.effects):
+        if not is_asked(seen.effects, TaintKind.WORLD):
             opening = _without_tools(opening)
-        tools = [node] if any(e.kind is TaintKind.WORLD for e in seen.effects) and opening.basis is Basis.ASK else []
+        tools = [node] if is_asked(seen.effects, TaintKind.WORLD) and opening.basis is Basis.ASK else []
         judged = judge(
-            RoundFacts([opening], effects, person, () if person else maybe, tools, endless=opening.basis is Basis.FREE)
+            RoundFacts([opening], effects, always, () if always else maybe, tools, endless=opening.basis is Basis.FREE)
         )
         if judged.verdict is Grounding.WORKLIST:
             continue

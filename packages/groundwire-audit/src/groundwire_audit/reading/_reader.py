@@ -10,7 +10,7 @@ from typing import Protocol
 
 from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._conditions import NOTHING, Formula, Taint, TaintKind, Taints
-from groundwire_audit.reading._frames import Arguments, Effect, Frame, SeenLoop, control, deep, options
+from groundwire_audit.reading._frames import Arguments, Effect, Frame, SeenLoop, control, deep, is_asked, options
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._modules import ModuleFinder
 from groundwire_audit.reading._values import Choice, Const, Instance, Items, Module, StateValue, Table, Value
@@ -192,11 +192,11 @@ class Facts:
 
     def has(self, kind: TaintKind) -> bool:
         """True if something of this kind may be asked."""
-        return any(e.kind is kind for e in self.effects)
+        return is_asked(self.effects, kind)
 
     def surely(self, kind: TaintKind) -> bool:
         """True if something of this kind is asked on every way through."""
-        return any(e.kind is kind for e in self.asked)
+        return is_asked(self.asked, kind)
 
 
 def nothing_left() -> dict[str, Value]:
