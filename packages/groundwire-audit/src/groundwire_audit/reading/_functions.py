@@ -118,13 +118,11 @@ def _of_class(meant: Value, hidden: Value) -> Value:
 
 # Follows a call into a function whose source is at hand.
 
-MAX_SAME = 2
-
 
 def call_function(reader: Reader, function: FunctionValue, given: Arguments, frame: Frame) -> Value:
     """What the call gives; what it asks is asked in `frame`."""
-    if reader.stack.count(function.node) >= MAX_SAME:
-        return data(given.taints())
+    if function.node in reader.stack:
+        return data(given.taints())  # followed once: helpers that walk trees call themselves at many places
     inner = body_frame(reader, function, given, frame)
     frame.absorb(inner.effects, inner.asked)
     frame.loops += [x for x in inner.loops if x.place not in {y.place for y in frame.loops}]
