@@ -20,6 +20,14 @@ from agents import Agent, RunContextWrapper, function_tool
 PAGES = ["a", "b"]
 def search(query, pages):
     return [p for p in pages if query in p]
+class Plant:
+    def run(self, speed):
+        return self.quality(speed)
+    def quality(self, speed):
+        return 100 - abs(speed - 450) / 4.5
+    def said(self, speed):
+        return f"it runs at {speed}"
+plant = Plant()
 def polite(text):
     return "Dear user, " + text
 """
@@ -35,6 +43,8 @@ def report(source: str, folder: Path) -> AuditReport:
     [
         ("@tool\ndef t(query: str):\n    found = search(query, PAGES)\n    return str(found)", "tool_loop"),
         ("@tool\ndef t(query: str):\n    return polite(query)", "ungrounded"),
+        ("@tool\ndef t(speed: float):\n    return str(plant.run(speed))", "tool_loop"),
+        ("@tool\ndef t(speed: float):\n    return plant.said(speed)", "ungrounded"),
         ("@tool\ndef t(day: datetime):\n    return f'booked on {day.strftime(\"%A\")}'", "ungrounded"),
         ("@tool\ndef t():\n    return time.strftime('%A')", "tool_loop"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return runtime.context.user_name", "tool_loop"),

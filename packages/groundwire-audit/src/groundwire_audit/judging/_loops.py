@@ -206,6 +206,7 @@ def _judged(wiring: WiredGraph, cycle: tuple[str, ...], prefix: str) -> Loop:
         notes=tuple(judged.notes),
         outside=tuple(dict.fromkeys(outside)),
         compiled=not wiring.graph.ends,
+        unseen=judged.unseen if judged.unseen in cycle else "",
     )
 
 
@@ -354,7 +355,8 @@ def _place(edges: Sequence[WiredEdge], openings: Sequence[Opening]) -> SourcePla
     return next((e.place for e in edges if e.place != NOWHERE), NOWHERE)
 
 
-def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
+def _cap(openings: Iterable[Opening], graph: DeclaredGraph | None) -> str:
+    """What ends a loop at the latest; of one that stands in the source of a node, no graph."""
     limits = [o.limit for o in openings if o.counted and o.limit is not None]
     if limits:
         return f"capped {min(limits):g}"
@@ -362,6 +364,8 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
         return "items"
     if any(o.counted or o.basis is Basis.COUNTER for o in openings):
         return "capped"
+    if graph is None:
+        return "no cap"
     if graph.ends:
         return graph.ends
     return f"recursion limit {graph.recursion_limit} only" if graph.recursion_limit else "recursion limit only"
@@ -386,6 +390,11 @@ def _tells_more(taint: Taint) -> bool:
     return taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH, TaintKind.ASK}
 
 
+def _counts(test: Test) -> bool:
+    """A number of tries against a limit, whatever makes it a try."""
+    return test.op in {"<", "<=", ">", ">="} and any(t.kind is TaintKind.COUNTER for t in test.taints)
+
+
 def _past_tools(ways: list[frozenset[Literal]], around: WayRound, opening: Opening) -> Opening:
     """Of a loop that runs the tools that a model asks for: what opens a way round on which it asks for none, if any."""
     if opening.basis is not Basis.ASK:
@@ -405,6 +414,8 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         if not ways:
             continue
         opening = _past_tools(ways, around, weakest(ways, 0, before=[False] * len(ways), around=around))
+        if not opening.counted and all(any(_counts(t) for t, _ in w) for w in ways):
+            opening = replace(opening, counted=True)
         if opening.basis is Basis.MODEL and all(_is_empty_reply(t) or not _says(t.taints) for w in ways for t, _ in w):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
@@ -428,7 +439,7 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
                 (f"{prefix}{node}",),
                 judged.why,
                 judged.level,
-                _cap([opening], wiring.graph),
+                _cap([opening], None),
                 (LoopStep(f"{prefix}{node}", opening.words, seen.place),),
                 seen.place,
                 inside=True,
