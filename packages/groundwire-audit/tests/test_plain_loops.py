@@ -365,3 +365,28 @@ def test_what_ends_a_plain_loop_is_no_limit_of_langgraph(tmp_path: Path) -> None
     (loop,) = audit_path(path).loops
     assert loop.cap == "no cap"
     assert "compile(" not in change_for(loop)
+
+
+def test_rounds_that_nothing_ends_early_are_a_fixed_number_whatever_goes_wrong_in_them(tmp_path: Path) -> None:
+    source = """
+def work(count: int):
+    found = []
+    for _ in range(count):
+        try:
+            found.append(json.loads(ask("an idea")))
+        except ValueError:
+            continue
+    return found
+"""
+    path = tmp_path / "program.py"
+    path.write_text(CLIENT + source)
+    (loop,) = audit_path(path).loops
+    assert (str(loop.verdict), loop.kind, str(loop.level)) == ("ungrounded", "fixed rounds", "note")
+
+
+def test_what_is_not_in_sight_of_a_plain_loop_is_asked_for_where_it_can_be_said(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def work(good):\n    while not good(ask('write')):\n        pass\n")
+    (loop,) = audit_path(path).loops
+    assert str(loop.verdict) == "unknown"
+    assert "--role" not in change_for(loop)

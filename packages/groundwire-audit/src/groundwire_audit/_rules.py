@@ -71,6 +71,8 @@ def change_for(loop: Loop) -> str:
             return "route on what came from outside itself, not on what the model says of it"
         case Grounding.UNKNOWN if loop.kind == "undeclared targets":
             return "declare where it leads: -> Command[Literal[…]], destinations=, or a path_map"
+        case Grounding.UNKNOWN if loop.inside and not loop.compiled:
+            return "annotate what is handed in with its class, or audit the program that calls it"
         case Grounding.UNKNOWN:
             unseen = (loop.unseen or last).rsplit("/", 1)[-1]
             return f"say what can't be seen: --role {unseen}=tool (or model, human, pure)"

@@ -443,6 +443,7 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
                 (LoopStep(f"{prefix}{node}", opening.words, seen.place),),
                 seen.place,
                 inside=True,
+                compiled=wiring.graph.kind != "source",
                 declared=(f"{node} ({wiring.facts[node].declared})",)
                 if node in wiring.facts and wiring.facts[node].declared
                 else (),

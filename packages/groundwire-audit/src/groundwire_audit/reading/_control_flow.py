@@ -242,8 +242,10 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
                 surely = surely.intersection(*(w.asked for w in loop.left))
         if _enters_surely(node):
             frame.asked = frame.asked | surely
-        leaves = bool(loop.left) or len(frame.returned) > returned
-        leaves = leaves or isinstance(node, ast.While) or _is_counted(node, source)
+        ends = bool(loop.left) or len(frame.returned) > returned
+        leaves = ends or isinstance(node, ast.While) or _is_counted(node, source)
+        if not ends and not isinstance(node, ast.While):
+            repeats = retest  # nothing in it ends it early: what its rounds find decides nothing
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
             _keep(reader, frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items))
