@@ -69,6 +69,7 @@ def test_a_loop_that_tests_the_models_own_answer(body: str, wanted: str, tmp_pat
         "reply.approved",
         "reply['approved']",
         "not reply.objections",
+        "not said.strip()",
     ],
 )
 def test_what_is_drawn_out_of_a_reply_is_what_the_model_says(test: str, tmp_path: Path) -> None:

@@ -371,12 +371,12 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph | None) -> str:
     return f"recursion limit {graph.recursion_limit} only" if graph.recursion_limit else "recursion limit only"
 
 
-def _is_empty_reply(test: Test) -> bool:
-    """It is asked whether a model gave a reply at all, not what is in it."""
+def _is_empty_reply(test: Test, *, holds: bool) -> bool:
+    """It goes round because a model gave no reply at all, not because of what is in one."""
     replies = [t for t in test.left if t.kind is TaintKind.MODEL]
     whole = bool(replies) and all(t.detail == "text" for t in replies)
     plain = not test.right and reason(test.left) != TOO_LONG and not any(_tells_more(t) for t in test.left)
-    return test.op in {"", "is"} and whole and plain
+    return (test.op, holds) in {("", False), ("is", True)} and whole and plain
 
 
 def _says(taints: Taints) -> bool:
@@ -416,7 +416,9 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         opening = _past_tools(ways, around, weakest(ways, 0, before=[False] * len(ways), around=around))
         if not opening.counted and all(any(_counts(t) for t, _ in w) for w in ways):
             opening = replace(opening, counted=True)
-        if opening.basis is Basis.MODEL and all(_is_empty_reply(t) or not _says(t.taints) for w in ways for t, _ in w):
+        if opening.basis is Basis.MODEL and all(
+            _is_empty_reply(t, holds=holds) or not _says(t.taints) for w in ways for t, holds in w
+        ):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
         always = is_asked(seen.asked, TaintKind.HUMAN)
