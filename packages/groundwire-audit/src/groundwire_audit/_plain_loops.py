@@ -158,9 +158,10 @@ def _follow(reader: SourceReader, callee: Value, name: str, frame: Frame) -> lis
 
 def _settings(function: Thing) -> Arguments:
     """Flags and numbers that a caller out of sight may set: their defaults decide nothing."""
-    defaults = function.defaults if isinstance(function, FunctionValue) else {}
-    free = [n for n, v in defaults.items() if isinstance(v.thing, Const) and isinstance(v.thing.value, int | float)]
-    return Arguments(named={n: data(FIXED) for n in free})
+    if not isinstance(function, FunctionValue):
+        return Arguments()
+    held = {n: v.thing.value for n, v in function.defaults.items() if isinstance(v.thing, Const)}
+    return Arguments(named={n: data(FIXED) for n, value in held.items() if isinstance(value, int | float)})
 
 
 def _module_of(value: Value) -> Module | None:
