@@ -350,10 +350,10 @@ def _is_persons_word(test: Test, around: WayRound, *, holds: bool) -> bool:
     return taint.kind is TaintKind.KEY and bool(writes) and all(w.persons_or_nothing for w in writes)
 
 
-def _without_asking(opening: Opening, test: Test, *, holds: bool) -> Opening:
+def _asks_nothing(test: Test, *, holds: bool) -> bool:
     """The model asks for no tool: `not reply.tool_calls`."""
-    plain = not test.op and not any(t.kind is TaintKind.COMPARE for t in test.left)
-    return replace(opening, basis=Basis.ASIDE) if opening.basis is Basis.ASK and plain and not holds else opening
+    plain = not test.op and not test.constant and not any(t.kind is TaintKind.COMPARE for t in test.left)
+    return plain and not holds and any(t.kind is TaintKind.ASK for t in test.left)
 
 
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
@@ -361,14 +361,17 @@ def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRo
         replace(opening, rests_on_person=False) if _is_persons_word(test, around, holds=holds) else opening
         for test, holds in sorted(literals, key=lambda x: (x[0].text, x[1]))
         if holds or test.op != "raises"  # that nothing went wrong is no reason to go round
-        for opening in (_without_asking(of_literal(test, at, after=after, around=around), test, holds=holds),)
+        for opening in (of_literal(test, at, after=after, around=around),)
     ]
     if not found:
         return Opening(Basis.FREE)
     if any(o.basis in SAID_BY_MODEL for o in found):
         # a reply of the right form whose content decides: the content does
         found = [o for o in found if o.kind != FORM_ONLY] or found
+    unasked = any(_asks_nothing(test, holds=holds) for test, holds in literals)
     strong = max(found, key=lambda o: (o.basis, -ORDER.index(o.kind) if o.kind in ORDER else -99))
+    if unasked and strong.basis is Basis.ASK:
+        strong = replace(strong, basis=Basis.ASIDE)
     counters = [o for o in found if o.basis is Basis.COUNTER]
     limits = [o.limit for o in counters if o.limit is not None]
     return Opening(
