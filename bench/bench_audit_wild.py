@@ -8,6 +8,8 @@ not there is skipped and named. Each file is audited by itself in a process of i
 projects is imported. `--half` takes every other project, in the order of their names: rules were changed with the even
 ones in view. `--whole` audits each project as a folder too, for time and memory.
 
+`--labels bench/audit_styles.toml` is another set, whose nodes stand with its labels.
+
 A loop is found if a loop through its nodes (audit_wild.toml) is reported. It agrees if its verdict is its label's; a
 tool loop that is called grounded agrees too, for both say that it goes round on facts from outside only. A loop that is
 labelled ungrounded is *green* if it is called grounded, worklist or tool loop, or if nothing is said of it and the exit
@@ -198,8 +200,7 @@ def main() -> int:
     if not arguments.labels.is_file():
         print(f"skipped: no labels at {arguments.labels}", file=sys.stderr)
         return 0
-    labels: list[dict[str, Any]] = json.loads(arguments.labels.read_text(encoding="utf-8"))
-    nodes = tomllib.loads(NODES.read_text(encoding="utf-8"))["nodes"]
+    labels, nodes = _labelled(arguments.labels)
     names = sorted({x["repo"] for x in labels})
     found: list[Outcome] = []
     runs: dict[str, Run] = {}
@@ -235,6 +236,15 @@ def main() -> int:
     for name, run in whole.items():
         print(f"  {name}: {_cost(run)}")
     return 0
+
+
+def _labelled(path: Path) -> tuple[list[dict[str, Any]], dict[str, list[list[str]]]]:
+    """The labels of a file, and the nodes of each loop: in a TOML file they stand together."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".toml":
+        loops = tomllib.loads(text)["loops"]
+        return loops, {str(x["id"]): x["nodes"] for x in loops}
+    return json.loads(text), tomllib.loads(NODES.read_text(encoding="utf-8"))["nodes"]
 
 
 def _repo(key: str) -> str:

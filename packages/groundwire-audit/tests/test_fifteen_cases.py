@@ -41,7 +41,7 @@ VERDICTS: dict[str, Expected] = {
     "11 graph held in self": {
         "polish/write → polish/critique → polish/write": ("ungrounded", "model's judgement", "recursion limit only")
     },
-    "12 functional": {"graph ⟲": ("ungrounded", "model's judgement", "recursion limit only")},
+    "12 functional": {"graph ⟲": ("ungrounded", "model's judgement", "no cap")},
     "13 pending items": {"work → work": ("worklist", "items", "items")},
     "14 five booleans": {"answer → judge → answer": ("ungrounded", "model's judgement", "recursion limit only")},
     "15 validation error": {"extract → validate → extract": ("grounded", "form only", "capped 3")},

@@ -58,6 +58,150 @@ def test_a_loop_that_tests_the_models_own_answer(body: str, wanted: str, tmp_pat
 
 
 @pytest.mark.parametrize(
+    "test",
+    [
+        "said.startswith('DONE')",
+        "said.strip().upper().endswith('DONE')",
+        "said.find('DONE') != -1",
+        "said.splitlines()[0] == 'DONE'",
+        "re.findall('DONE', said)",
+        "re.findall(pattern, said)",
+        "reply.approved",
+        "reply['approved']",
+        "not reply.objections",
+        "not said.strip()",
+    ],
+)
+def test_what_is_drawn_out_of_a_reply_is_what_the_model_says(test: str, tmp_path: Path) -> None:
+    source = f"""
+import re
+def work(pattern: str):
+    while True:
+        reply = client.chat.completions.create(model="m", messages=[])
+        said = reply.choices[0].message.content
+        if {test}:
+            break
+"""
+    assert verdicts(source, tmp_path) == {"work": "ungrounded"}
+
+
+def test_the_field_of_a_program_of_dspy_is_what_the_model_says(tmp_path: Path) -> None:
+    source = """
+import dspy
+class Judge(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.judge = dspy.ChainOfThought("text -> ok: bool")
+    def forward(self, text):
+        return self.judge(text=text)
+class Writer(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.write, self.good = dspy.Predict("topic -> text"), Judge()
+    def forward(self, topic):
+        for _ in range(3):
+            text = self.write(topic=topic).text
+            if self.good(text).ok:
+                break
+        return text
+"""
+    assert verdicts(source, tmp_path) == {"Writer.forward": "ungrounded"}
+
+
+TOOLS = """
+def run(call):
+    return subprocess.run(call.function.arguments, capture_output=True).stdout
+def work(messages: list):
+    turns = 0
+    while turns < 10:
+        reply = client.chat.completions.create(model="m", messages=messages, tools=[]).choices[0].message
+        {body}
+        turns += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (
+            "if not reply.tool_calls:\n            break\n        messages += [run(c) for c in reply.tool_calls]",
+            "tool_loop",
+        ),
+        (
+            "if reply.tool_calls:\n            messages += [run(c) for c in reply.tool_calls]\n            if 'end' in [c.function.name for c in reply.tool_calls]:\n                break",  # noqa: E501
+            "partly",
+        ),
+    ],
+    ids=["only with a tool", "without one too"],
+)
+def test_a_way_round_on_which_no_tool_is_asked_for_is_no_tool_loop(body: str, wanted: str, tmp_path: Path) -> None:
+    assert verdicts(TOOLS.format(body=body), tmp_path) == {"work": wanted}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "client.chat.completions.create(model='m', messages=[text])",
+        "client.messages.create(model='m', max_tokens=9, messages=[text])",
+        "client.responses.create(model='m', input=text)",
+        "client.models.generate_content(model='m', contents=text)",
+    ],
+)
+def test_a_client_that_is_handed_in_is_known_by_how_it_is_called(call: str, tmp_path: Path) -> None:
+    source = f"def work(text, client):\n    while 'yes' not in {call}.text:\n        pass\n"
+    assert verdicts(source, tmp_path) == {"work": "ungrounded"}
+
+
+def test_messages_that_are_sent_to_people_are_asked_of_no_model(tmp_path: Path) -> None:
+    source = "def work(client):\n    while client.messages.create(to='+4', body='x').status != 'sent':\n        pass\n"
+    assert verdicts(source, tmp_path) == {}
+
+
+def test_a_flag_or_number_that_a_caller_may_set_is_not_what_it_is_by_default(tmp_path: Path) -> None:
+    source = """
+class Review:
+    def __init__(self, judge: bool = False):
+        self.judge = judge
+    def again(self, text):
+        while self.judge:
+            if "done" in ask(text):
+                break
+def work(text, rounds=1):
+    if rounds > 1:
+        for _ in range(rounds - 1):
+            if "done" in ask(text):
+                break
+"""
+    assert verdicts(source, tmp_path) == {"work": "ungrounded", "Review.again": "ungrounded"}
+
+
+def test_methods_that_are_added_to_a_client_are_followed(tmp_path: Path) -> None:
+    source = """
+class Client(OpenAI):
+    def until(self, text):
+        while "yes" not in self.responses.create(model="m", input=text).output_text:
+            pass
+"""
+    assert verdicts(source, tmp_path) == {"Client.until": "ungrounded"}
+
+
+def test_whoever_asks_a_model_in_its_step_is_no_environment(tmp_path: Path) -> None:
+    source = """
+class Player:
+    def reset(self):
+        self.text = ""
+    def step(self):
+        self.text = ask(self.text)
+        return "won" in self.text
+def work():
+    player = Player()
+    while not player.step():
+        pass
+"""
+    assert verdicts(source, tmp_path) == {"work": "ungrounded"}
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "for text in texts:\n        print(ask(text))",
@@ -102,6 +246,54 @@ graph.add_edge(START, "node")
 app = graph.compile()
 """
     assert verdicts(source, tmp_path) == {"app": "ungrounded"}
+
+
+def test_a_loop_of_a_tool_is_reported_though_only_an_agent_calls_it(tmp_path: Path) -> None:
+    source = """
+from langchain.agents import create_agent
+from langchain_openai import ChatOpenAI
+def write(topic: str) -> str:
+    text = ask(topic)
+    while "yes" not in ask("good? " + text):
+        text = ask("better " + text)
+    return text
+agent = create_agent(ChatOpenAI(), tools=[write])
+"""
+    assert verdicts(source, tmp_path)["write"] == "ungrounded"
+
+
+def test_a_loop_of_a_class_that_wires_some_other_graph_is_reported(tmp_path: Path) -> None:
+    source = """
+import networkx
+class Search:
+    def __init__(self, client):
+        self.client, self.graph = client, networkx.DiGraph()
+    def run(self, depth=1):
+        for i in range(depth):
+            self.graph.add_edge(i, i + 1)
+            if "end" in ask("end?"):
+                break
+def work(client):
+    Search(client).run()
+"""
+    assert verdicts(source, tmp_path) == {"Search.run": "ungrounded"}
+
+
+def test_what_a_try_gives_back_is_given_back_only_where_nothing_was_raised(tmp_path: Path) -> None:
+    source = """
+import statistics
+def checked(text):
+    try:
+        return True, statistics.mean(text)
+    except Exception:
+        return False, None
+def work():
+    for _ in range(3):
+        ok, value = checked(ask("numbers"))
+        if ok:
+            return value
+"""
+    assert verdicts(source, tmp_path) == {"work": "grounded"}
 
 
 def test_a_script_and_a_notebook_hold_loops_too(tmp_path: Path) -> None:
@@ -174,3 +366,28 @@ def test_what_ends_a_plain_loop_is_no_limit_of_langgraph(tmp_path: Path) -> None
     (loop,) = audit_path(path).loops
     assert loop.cap == "no cap"
     assert "compile(" not in change_for(loop)
+
+
+def test_rounds_that_nothing_ends_early_are_a_fixed_number_whatever_goes_wrong_in_them(tmp_path: Path) -> None:
+    source = """
+def work(count: int):
+    found = []
+    for _ in range(count):
+        try:
+            found.append(json.loads(ask("an idea")))
+        except ValueError:
+            continue
+    return found
+"""
+    path = tmp_path / "program.py"
+    path.write_text(CLIENT + source)
+    (loop,) = audit_path(path).loops
+    assert (str(loop.verdict), loop.kind, str(loop.level)) == ("ungrounded", "fixed rounds", "note")
+
+
+def test_what_is_not_in_sight_of_a_plain_loop_is_asked_for_where_it_can_be_said(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"{CLIENT}def work(good):\n    while not good(ask('write')):\n        pass\n")
+    (loop,) = audit_path(path).loops
+    assert str(loop.verdict) == "unknown"
+    assert "--role" not in change_for(loop)

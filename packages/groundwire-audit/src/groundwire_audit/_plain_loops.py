@@ -9,16 +9,29 @@ from functools import lru_cache
 
 from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._class_graphs import framework_of
+from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._frames import Arguments, Frame, SeenLoop
 from groundwire_audit.reading._frameworks import declare_class
 from groundwire_audit.reading._graph import DeclaredGraph
+from groundwire_audit.reading._members import member
 from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
-from groundwire_audit.reading._values import ClassValue, FunctionValue, Instance, Module, Scope, Value
+from groundwire_audit.reading._values import (
+    ClassValue,
+    Const,
+    FunctionValue,
+    Instance,
+    Module,
+    Scope,
+    Thing,
+    Value,
+    data,
+)
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 MAX_CALLS = 3
+FIXED = frozenset({Taint(TaintKind.FIXED)})
 
 
 def declare_classes(reader: SourceReader, module: Module) -> None:
@@ -61,6 +74,7 @@ def plain_loops(reader: SourceReader, modules: Iterable[Module], known: Set[Sour
                 found.setdefault(loop.place, loop)
         except (TooComplex, RecursionError):
             continue  # what was found until then counts
+    found = {**reader.seen, **found}  # also those of functions that only a tool or the maker of a graph calls
     graphs: list[DeclaredGraph] = []
     for module in held:
         mine = [x for p, x in found.items() if p not in known and _stands_in(p, module)]
@@ -123,7 +137,9 @@ def _method(reader: SourceReader, made: Value, name: str, frame: Frame) -> Value
 def _made(reader: SourceReader, cls: ClassValue, frame: Frame) -> Value | None:
     reader.refill()
     try:
-        return reader.call(Value(cls), Arguments(), cls.node, Frame(frame.module, Scope(frame.module.scope), "", 1))
+        starter = member(cls, "__init__")
+        given = _settings(starter.thing) if starter is not None else Arguments()
+        return reader.call(Value(cls), given, cls.node, Frame(frame.module, Scope(frame.module.scope), "", 1))
     except (TooComplex, RecursionError):
         return None
 
@@ -136,8 +152,16 @@ def _follow(reader: SourceReader, callee: Value, name: str, frame: Frame) -> lis
     reader.refill()
     inner = Frame(frame.module, Scope(frame.module.scope), name, 1)
     with suppress(TooComplex, RecursionError):
-        reader.call(callee, Arguments(), ast.Pass(), inner)
+        reader.call(callee, _settings(function), ast.Pass(), inner)
     return inner.loops
+
+
+def _settings(function: Thing) -> Arguments:
+    """Flags and numbers that a caller out of sight may set: their defaults decide nothing."""
+    if not isinstance(function, FunctionValue):
+        return Arguments()
+    held = {n: v.thing.value for n, v in function.defaults.items() if isinstance(v.thing, Const)}
+    return Arguments(named={n: data(FIXED) for n, value in held.items() if isinstance(value, int | float)})
 
 
 def _module_of(value: Value) -> Module | None:

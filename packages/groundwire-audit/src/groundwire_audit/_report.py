@@ -105,6 +105,7 @@ class Loop:
         suppressed: the reason that a comment gives for leaving it out; its level is then none.
         known: a baseline has it already.
         compiled: it is a graph's that `compile()` makes, where a person can be put in between.
+        unseen: of an unknown loop the node that asks what is not in sight, where it is one.
     """
 
     verdict: Grounding
@@ -122,6 +123,7 @@ class Loop:
     suppressed: str = ""
     known: bool = False
     compiled: bool = True
+    unseen: str = ""
 
     @property
     def path(self) -> str:
@@ -280,6 +282,7 @@ def _loop(data: Mapping[str, Any]) -> Loop:
         suppressed=str(data.get("suppressed", "")),
         known=bool(data.get("known")),
         compiled=bool(data.get("compiled", True)),
+        unseen=str(data.get("unseen", "")),
     )
 
 

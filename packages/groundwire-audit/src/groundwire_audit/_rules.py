@@ -50,6 +50,7 @@ def change_for(loop: Loop) -> str:
     if not rule_of(loop):
         return ""
     last, first = loop.nodes[-1], loop.nodes[0]
+    after, before = _deciding(loop)
     match loop.verdict:
         case Grounding.UNGROUNDED if loop.kind == "no outside tool":
             return "give the model a tool that asks something outside, and let what it brings decide"
@@ -61,8 +62,8 @@ def change_for(loop: Loop) -> str:
         case Grounding.UNGROUNDED:
             person = f'compile(interrupt_before=["{first.rsplit("/", 1)[-1]}"])'
             return (
-                f"between {last} and {first} ask something outside (test run, checker, query) and route on its result;"
-                f" the least: {person}, so that a person decides"
+                f"between {after} and {before} ask something outside (test run, checker, query)"
+                f" and route on its result; the least: {person}, so that a person decides"
             )
         case Grounding.PARTLY if loop.kind.startswith("human"):
             return "ask the person on every way round, or let a check decide where nobody is asked"
@@ -70,7 +71,23 @@ def change_for(loop: Loop) -> str:
             return "route on what came from outside itself, not on what the model says of it"
         case Grounding.UNKNOWN if loop.kind == "undeclared targets":
             return "declare where it leads: -> Command[Literal[…]], destinations=, or a path_map"
+        case Grounding.UNKNOWN if loop.inside and not loop.compiled:
+            return "annotate what is handed in with its class, or audit the program that calls it"
         case Grounding.UNKNOWN:
-            return f"say what can't be seen: --role {last.rsplit('/', 1)[-1]}=tool (or model, human, pure)"
+            unseen = (loop.unseen or last).rsplit("/", 1)[-1]
+            return f"say what can't be seen: --role {unseen}=tool (or model, human, pure)"
         case _:
-            return "count the tries in the state, and stop at a limit"
+            return (
+                "count the tries, and stop at a limit"
+                if loop.inside
+                else "count the tries in the state, and stop at a limit"
+            )
+
+
+def _deciding(loop: Loop) -> tuple[str, str]:
+    """The two nodes between which it is decided that the loop goes round."""
+    ahead = (*loop.nodes[1:], loop.nodes[0])
+    between = zip(loop.steps, ahead, strict=False)
+    return next(
+        ((s.node, to) for s, to in between if s.decided_by and s.place == loop.place), (loop.nodes[-1], ahead[-1])
+    )

@@ -133,6 +133,58 @@ def test_wrong_wiring_is_a_finding(wiring: str, rule: str, tmp_path: Path) -> No
     assert report.exit_code(strict=True) == 1
 
 
+def test_a_node_that_a_flag_of_some_caller_would_wire_is_not_dead(tmp_path: Path) -> None:
+    source = """
+    OFF = {"more": False}
+    def a(state):
+        return {"x": 1}
+    def build(more: bool):
+        g = StateGraph(dict)
+        g.add_node("a", a)
+        g.add_node("extra", a)
+        g.add_edge(START, "a")
+        if more:
+            g.add_edge("a", "extra")
+        else:
+            g.add_edge("a", END)
+        g.add_edge("extra", END)
+        return g.compile()
+    def make():
+        return build(OFF["more"])
+    """
+    assert list(audit_path(written(source, tmp_path)).all_findings()) == []
+
+
+@pytest.mark.parametrize(
+    "router",
+    ["flow.route", "flow", "partial(route, flow)", "lambda s: route(flow, s)"],
+    ids=["a method", "an object", "with an argument", "a lambda"],
+)
+def test_what_a_router_that_two_branches_share_says_for_the_other_is_no_key_error(router: str, tmp_path: Path) -> None:
+    source = f"""
+    from functools import partial
+    def route(flow, state):
+        return {{"w": "again", "j": "fix"}}.get(state["kind"], "end")
+    class Flow:
+        def route(self, state):
+            if state["kind"] == "w":
+                return "again"
+            return "fix" if state["kind"] == "j" else "end"
+        __call__ = route
+    flow = Flow()
+    def a(state):
+        return {{"kind": ChatOpenAI().invoke("x").content}}
+    g = StateGraph(dict)
+    g.add_node("a", a)
+    g.add_node("b", a)
+    g.add_edge(START, "a")
+    g.add_conditional_edges("a", {router}, {{"again": "a", "end": "b"}})
+    g.add_conditional_edges("b", {router}, {{"fix": "a", "end": END}})
+    graph = g.compile()
+    """
+    assert list(audit_path(written(source, tmp_path)).all_findings()) == []
+
+
 def test_a_jump_that_is_not_declared_is_a_finding(tmp_path: Path) -> None:
     source = """
     class S(TypedDict):

@@ -11,6 +11,8 @@ from groundwire_audit._discover import audit_path
 from groundwire_audit._report import AuditReport
 
 AGENT = """
+import time
+from datetime import datetime
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.tools import ToolRuntime
@@ -18,6 +20,14 @@ from agents import Agent, RunContextWrapper, function_tool
 PAGES = ["a", "b"]
 def search(query, pages):
     return [p for p in pages if query in p]
+class Plant:
+    def run(self, speed):
+        return self.quality(speed)
+    def quality(self, speed):
+        return 100 - abs(speed - 450) / 4.5
+    def said(self, speed):
+        return f"it runs at {speed}"
+plant = Plant()
 def polite(text):
     return "Dear user, " + text
 """
@@ -33,6 +43,10 @@ def report(source: str, folder: Path) -> AuditReport:
     [
         ("@tool\ndef t(query: str):\n    found = search(query, PAGES)\n    return str(found)", "tool_loop"),
         ("@tool\ndef t(query: str):\n    return polite(query)", "ungrounded"),
+        ("@tool\ndef t(speed: float):\n    return str(plant.run(speed))", "tool_loop"),
+        ("@tool\ndef t(speed: float):\n    return plant.said(speed)", "ungrounded"),
+        ("@tool\ndef t(day: datetime):\n    return f'booked on {day.strftime(\"%A\")}'", "ungrounded"),
+        ("@tool\ndef t():\n    return time.strftime('%A')", "tool_loop"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return runtime.context.user_name", "tool_loop"),
         ("@tool\ndef t(runtime: ToolRuntime, text: str):\n    return polite(text)", "ungrounded"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return str(runtime.state['messages'])", "ungrounded"),

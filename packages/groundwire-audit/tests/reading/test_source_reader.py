@@ -127,6 +127,14 @@ def test_a_node_that_is_too_large_is_unknown_and_the_others_are_not(
     assert (unseen.kind, unseen.detail) == (TaintKind.UNKNOWN, "too complex: large is too large to follow")
 
 
+def test_a_helper_that_calls_itself_at_many_places_is_followed_once(tmp_path: Path) -> None:
+    calls = "\n".join(f" for a in x:\n  found += walk(a[{i}])" for i in range(40))
+    source = f"def walk(x):\n found = []\n{calls}\n return found\ny = walk(x)"
+    reader, module, frame = following(source, tmp_path)
+    reader.refill(10_000)
+    assert reader.run(module.code.tree.body, frame)
+
+
 def test_reading_ends_when_its_time_does(tmp_path: Path) -> None:
     reader = SourceReader(ModuleFinder([tmp_path], tmp_path), until=time.process_time() - 1)
     with pytest.raises(TooComplex):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 
 from groundwire_audit._report import Finding, GraphReport, Grounding, Loop, Mode, failed
 from groundwire_audit.judging._loops import components, loops_in_source, loops_of
 from groundwire_audit.judging._wiring import WiredGraph, wire
-from groundwire_audit.reading._frames import Frame
-from groundwire_audit.reading._graph import END, START, DeclaredGraph
+from groundwire_audit.reading._frames import Frame, text_of
+from groundwire_audit.reading._graph import END, START, DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._nodes import follow_action, state_of
 from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
@@ -16,7 +17,7 @@ from groundwire_audit.reading._source_reader import SourceReader
 # Findings about the wiring itself: nodes that can't be reached, loops without an exit, edges to nowhere.
 
 
-def check_structure(wiring: WiredGraph) -> list[Finding]:
+def check_structure(reader: SourceReader, wiring: WiredGraph) -> list[Finding]:
     """Dead nodes, loops with no exit, edges that name no node. Of a graph that isn't wired at all, nothing."""
     graph = wiring.graph
     found = list(wiring.findings)
@@ -37,7 +38,7 @@ def check_structure(wiring: WiredGraph) -> list[Finding]:
         found += [
             Finding("dead-node", f"No path from the start reaches {name}.", node.place)
             for name, node in graph.nodes.items()
-            if name not in reached
+            if name not in reached and not _perhaps_wired(reader, node)
         ]
     for component in components(graph.nodes, forward):
         leaves = any(t not in component for s in component for t in forward.get(s, ()))
@@ -48,6 +49,39 @@ def check_structure(wiring: WiredGraph) -> list[Finding]:
             shown = ", ".join(n for n in graph.nodes if n in component)
             found.append(Finding("no-exit", f"Nothing leads out of the loop over {shown}.", graph.nodes[name].place))
     return _once(found)
+
+
+def _perhaps_wired(reader: SourceReader, node: DeclaredNode) -> bool:
+    """An edge to the node stands under a condition beside it: a flag that another caller may set leads there."""
+    module = next((m for m in reader.finder.modules.values() if m.code.shown == node.place.file), None)
+    if module is None:
+        return False
+    line = module.code.line_of(node.place)
+    around = [f for f in ast.walk(module.code.tree) if isinstance(f, FUNCTIONS) and _covers(f, line)]
+    body = max(around, key=lambda f: f.lineno, default=module.code.tree)
+    added = [c for c in ast.walk(body) if isinstance(c, ast.Call) and c.lineno == line and c.args]
+    names = {repr(node.name), *(text_of(c.args[0]) for c in added)}
+    under = [c for b in ast.walk(body) if isinstance(b, ast.If | ast.Match) for c in ast.walk(b)]
+    return any(isinstance(c, ast.Call) and any(text_of(t) in names for t in _targets(c)) for c in under)
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _covers(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
+    return function.lineno <= line <= (function.end_lineno or function.lineno)
+
+
+def _targets(call: ast.Call) -> list[ast.AST]:
+    """What a call that wires something names as where it leads."""
+    match call.func:
+        case ast.Attribute(attr="add_edge" | "add_conditional_edges"):
+            held = [*call.args[1:], *(k.value for k in call.keywords)]
+        case ast.Attribute(attr="set_entry_point"):
+            held = call.args
+        case _:
+            held = []
+    return [part for one in held for part in ast.walk(one)]
 
 
 def _reached(starts: Iterable[str], steps: dict[str, set[str]]) -> set[str]:
@@ -103,7 +137,7 @@ def _report(reader: SourceReader, graph: DeclaredGraph, mode: Mode) -> GraphRepo
         return GraphReport(_name(graph), mode, graph.place, (), (), tuple(_sorted(loops)), tuple(findings))
     wiring = wire(reader, graph)
     loops = _all_loops(reader, wiring, "", 0)
-    findings = [*graph.findings, *check_structure(wiring)]
+    findings = [*graph.findings, *check_structure(reader, wiring)]
     return GraphReport(
         _name(graph),
         mode,

@@ -11,8 +11,8 @@ from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, L
 from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
-from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, paths
-from groundwire_audit.reading._frames import Effect, SeenLoop
+from groundwire_audit.reading._conditions import TOO_LONG, Literal, Taint, TaintKind, Taints, Test, paths, reason
+from groundwire_audit.reading._frames import Effect, SeenLoop, is_asked
 from groundwire_audit.reading._graph import DeclaredGraph
 from groundwire_audit.reading._reader import Facts
 
@@ -206,6 +206,7 @@ def _judged(wiring: WiredGraph, cycle: tuple[str, ...], prefix: str) -> Loop:
         notes=tuple(judged.notes),
         outside=tuple(dict.fromkeys(outside)),
         compiled=not wiring.graph.ends,
+        unseen=judged.unseen if judged.unseen in cycle else "",
     )
 
 
@@ -236,12 +237,12 @@ def _round(wiring: WiredGraph, cycle: Sequence[str], beside: Sequence[frozenset[
     paused = any(_gated(wiring, n) for n in cycle)
     texts = frozenset(k for k, a in graph.schema.items() if _is_text(a))
     appends = frozenset({*graph.appends, *("*" if graph.kind == "message" else "")})
-    asks = any(
-        e.kind is TaintKind.HUMAN
+    asked = [
+        e
         for n in frozenset(cycle).union(*beside)
         for e in (*wiring.facts[n].effects, *wiring.router_effects.get(n, ()))
-    )
-    return WayRound(cycle, beside, wiring.facts, appends, texts, paused, asks)
+    ]
+    return WayRound(cycle, beside, wiring.facts, appends, texts, paused, is_asked(asked, TaintKind.HUMAN))
 
 
 def _is_text(annotation: ast.expr) -> bool:
@@ -305,11 +306,7 @@ def _asks_person(facts: Facts, edge: WiredEdge) -> bool:
     """A person is asked on every way through the node that takes this edge."""
     if facts.surely(TaintKind.HUMAN):
         return True
-    return (
-        bool(edge.ways)
-        and edge.kind == "jump"
-        and all(any(e.kind is TaintKind.HUMAN for e in w.asked) for w in edge.ways)
-    )
+    return bool(edge.ways) and edge.kind == "jump" and all(is_asked(w.asked, TaintKind.HUMAN) for w in edge.ways)
 
 
 def _is_react(
@@ -358,7 +355,8 @@ def _place(edges: Sequence[WiredEdge], openings: Sequence[Opening]) -> SourcePla
     return next((e.place for e in edges if e.place != NOWHERE), NOWHERE)
 
 
-def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
+def _cap(openings: Iterable[Opening], graph: DeclaredGraph | None) -> str:
+    """What ends a loop at the latest; of one that stands in the source of a node, no graph."""
     limits = [o.limit for o in openings if o.counted and o.limit is not None]
     if limits:
         return f"capped {min(limits):g}"
@@ -366,16 +364,19 @@ def _cap(openings: Iterable[Opening], graph: DeclaredGraph) -> str:
         return "items"
     if any(o.counted or o.basis is Basis.COUNTER for o in openings):
         return "capped"
+    if graph is None:
+        return "no cap"
     if graph.ends:
         return graph.ends
     return f"recursion limit {graph.recursion_limit} only" if graph.recursion_limit else "recursion limit only"
 
 
-def _is_empty_reply(test: Test) -> bool:
-    """It is asked whether a model gave a reply at all, not what is in it."""
+def _is_empty_reply(test: Test, *, holds: bool) -> bool:
+    """It goes round because a model gave no reply at all, not because of what is in one."""
     replies = [t for t in test.left if t.kind is TaintKind.MODEL]
     whole = bool(replies) and all(t.detail == "text" for t in replies)
-    return test.op in {"", "is"} and whole and not test.right and not any(_tells_more(t) for t in test.left)
+    plain = not test.right and reason(test.left) != TOO_LONG and not any(_tells_more(t) for t in test.left)
+    return (test.op, holds) in {("", False), ("is", True)} and whole and plain
 
 
 def _says(taints: Taints) -> bool:
@@ -389,26 +390,44 @@ def _tells_more(taint: Taint) -> bool:
     return taint.kind in {TaintKind.KEY, TaintKind.LAST, TaintKind.LENGTH, TaintKind.ASK}
 
 
+def _counts(test: Test) -> bool:
+    """A number of tries against a limit, whatever makes it a try."""
+    return test.op in {"<", "<=", ">", ">="} and any(t.kind is TaintKind.COUNTER for t in test.taints)
+
+
+def _past_tools(ways: list[frozenset[Literal]], around: WayRound, opening: Opening) -> Opening:
+    """Of a loop that runs the tools that a model asks for: what opens a way round on which it asks for none, if any."""
+    if opening.basis is not Basis.ASK:
+        return opening
+    each = [weakest([w], 0, before=[False], around=around) for w in ways]
+    past = max((o for o in each if o.basis < Basis.ASK), key=lambda o: o.basis, default=opening)
+    return replace(past, counted=opening.counted, limit=opening.limit)
+
+
 def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop], prefix: str = "") -> list[Loop]:
     """Loops that are written inside a node's function and hold a model call."""
     found: list[Loop] = []
     for seen in seen_loops:
-        asks = any(e.kind is TaintKind.HUMAN for e in seen.effects)
-        around = WayRound((node,), (frozenset(),), {}, frozenset(), frozenset(), asks=asks)
+        person = is_asked(seen.effects, TaintKind.HUMAN)
+        around = WayRound((node,), (frozenset(),), {}, frozenset(), frozenset(), asks=person)
         ways = paths(seen.again)
         if not ways:
             continue
-        opening = weakest(ways, 0, before=[False] * len(ways), around=around)
-        if opening.basis is Basis.MODEL and all(_is_empty_reply(t) or not _says(t.taints) for w in ways for t, _ in w):
+        opening = _past_tools(ways, around, weakest(ways, 0, before=[False] * len(ways), around=around))
+        if not opening.counted and all(any(_counts(t) for t, _ in w) for w in ways):
+            opening = replace(opening, counted=True)
+        if opening.basis is Basis.MODEL and all(
+            _is_empty_reply(t, holds=holds) or not _says(t.taints) for w in ways for t, holds in w
+        ):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]
-        person = any(e.kind is TaintKind.HUMAN for e in seen.asked)
+        always = is_asked(seen.asked, TaintKind.HUMAN)
         maybe = [e.guard for e in seen.effects if e.kind is TaintKind.HUMAN and e.guard]
-        if not any(e.kind is TaintKind.WORLD for e in seen.effects):
+        if not is_asked(seen.effects, TaintKind.WORLD):
             opening = _without_tools(opening)
-        tools = [node] if any(e.kind is TaintKind.WORLD for e in seen.effects) and opening.basis is Basis.ASK else []
+        tools = [node] if is_asked(seen.effects, TaintKind.WORLD) and opening.basis is Basis.ASK else []
         judged = judge(
-            RoundFacts([opening], effects, person, () if person else maybe, tools, endless=opening.basis is Basis.FREE)
+            RoundFacts([opening], effects, always, () if always else maybe, tools, endless=opening.basis is Basis.FREE)
         )
         if judged.verdict is Grounding.WORKLIST:
             continue
@@ -422,10 +441,11 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
                 (f"{prefix}{node}",),
                 judged.why,
                 judged.level,
-                _cap([opening], wiring.graph),
+                _cap([opening], None),
                 (LoopStep(f"{prefix}{node}", opening.words, seen.place),),
                 seen.place,
                 inside=True,
+                compiled=wiring.graph.kind != "source",
                 declared=(f"{node} ({wiring.facts[node].declared})",)
                 if node in wiring.facts and wiring.facts[node].declared
                 else (),

@@ -350,6 +350,12 @@ def _is_persons_word(test: Test, around: WayRound, *, holds: bool) -> bool:
     return taint.kind is TaintKind.KEY and bool(writes) and all(w.persons_or_nothing for w in writes)
 
 
+def _asks_nothing(test: Test, *, holds: bool) -> bool:
+    """The model asks for no tool: `not reply.tool_calls`."""
+    plain = not test.op and not test.constant and not any(t.kind is TaintKind.COMPARE for t in test.left)
+    return plain and not holds and any(t.kind is TaintKind.ASK for t in test.left)
+
+
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
     found = [
         replace(opening, rests_on_person=False) if _is_persons_word(test, around, holds=holds) else opening
@@ -362,7 +368,10 @@ def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRo
     if any(o.basis in SAID_BY_MODEL for o in found):
         # a reply of the right form whose content decides: the content does
         found = [o for o in found if o.kind != FORM_ONLY] or found
+    unasked = any(_asks_nothing(test, holds=holds) for test, holds in literals)
     strong = max(found, key=lambda o: (o.basis, -ORDER.index(o.kind) if o.kind in ORDER else -99))
+    if unasked and strong.basis is Basis.ASK:
+        strong = replace(strong, basis=Basis.ASIDE)
     counters = [o for o in found if o.basis is Basis.COUNTER]
     limits = [o.limit for o in counters if o.limit is not None]
     return Opening(
@@ -395,7 +404,7 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if TaintKind.UNKNOWN in kinds:
         said = TaintKind.MODEL in kinds
         return Opening(Basis.UNKNOWN, text=test.text, source=source, why=reason(taints), said=said)
-    if TaintKind.ASK in kinds:
+    if TaintKind.ASK in kinds and not _counts_along(test):
         return Opening(Basis.ASK, text=test.text, source=source)
     if outside - {TaintKind.FORM} and TaintKind.MODEL in kinds:
         return Opening(Basis.MIXED, _kind(taints), test.text, source)
@@ -412,6 +421,12 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if kinds & {TaintKind.COUNTER, TaintKind.CHANCE}:
         return Opening(Basis.COUNTER, text=test.text, source="a counter", limit=test.limit)
     return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
+
+
+def _counts_along(test: Test) -> bool:
+    """A counter that runs beside tools which a model asks for, and does not say whether it did."""
+    direct = {t.kind for t in test.taints}
+    return TaintKind.COUNTER in direct and TaintKind.ASK not in direct
 
 
 def _runs_along(test: Test) -> bool:

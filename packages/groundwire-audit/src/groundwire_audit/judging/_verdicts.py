@@ -53,6 +53,8 @@ class Judgement:
     why: str
     level: Level = Level.NONE
     notes: list[str] = field(default_factory=list[str])
+    unseen: str = ""
+    """Of UNKNOWN: the node that asks what is not in sight, where it is one."""
 
 
 def judge(seen: RoundFacts) -> Judgement:
@@ -107,7 +109,7 @@ def _grounded(seen: RoundFacts, outside: Sequence[Opening]) -> Judgement:
     judged = Judgement(Grounding.GROUNDED, best.kind, f"goes round only when {_clause(best)}")
     if best.kind == "form only" and not any(o.counted for o in seen.openings):
         judged.level = Level.NOTE
-        judged.notes.append("a reply that never gets its form right repeats until the recursion limit: cap it")
+        judged.notes.append("a reply that never gets its form right is asked for again and again: cap it")
     return judged
 
 
@@ -134,7 +136,9 @@ def _tool_loop(seen: RoundFacts) -> Judgement | None:
 
 def _unknown(doubtful: Sequence[Opening], unseen: Sequence[tuple[str, Effect]]) -> Judgement:
     why = next((o.why for o in doubtful if o.why), "") or next((e.detail for _, e in unseen if e.detail), "")
-    return Judgement(Grounding.UNKNOWN, "not in sight", why or "what decides it is not in sight", Level.WARNING)
+    judged = Judgement(Grounding.UNKNOWN, "not in sight", why or "what decides it is not in sight", Level.WARNING)
+    judged.unseen = next((n for n, e in unseen if e.detail == why), "")
+    return judged
 
 
 def _partly(seen: RoundFacts, worlds: Sequence[tuple[str, Effect]]) -> Judgement | None:

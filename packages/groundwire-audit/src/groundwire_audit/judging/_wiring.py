@@ -21,7 +21,7 @@ from groundwire_audit.reading._conditions import (
     reason,
     when,
 )
-from groundwire_audit.reading._frames import Effect, Frame, deep, options
+from groundwire_audit.reading._frames import Effect, Frame, deep, is_asked, options, text_of
 from groundwire_audit.reading._graph import END, START, DeclaredBranch, DeclaredGraph, DeclaredNode, GraphValue
 from groundwire_audit.reading._graph_methods import name_of
 from groundwire_audit.reading._members import bases, member
@@ -43,6 +43,7 @@ from groundwire_audit.reading._values import (
     Instance,
     Items,
     ModelValue,
+    Partial,
     Scope,
     SendValue,
     Table,
@@ -255,7 +256,7 @@ def add_routes(reader: Reader, wiring: WiredGraph, branch: DeclaredBranch) -> No
         return
     effects, outcomes = _followed(reader, graph, branch)
     wiring.router_effects[branch.source] = (*wiring.router_effects.get(branch.source, ()), *effects)
-    if outcomes and all(any(e.kind is TaintKind.HUMAN for e in o.asked) for o in outcomes):
+    if outcomes and all(is_asked(o.asked, TaintKind.HUMAN) for o in outcomes):
         wiring.router_asks.add(branch.source)
     ends = branch.ends if branch.ends is not None else annotated(reader, branch.router)
     asks = any(e.kind is TaintKind.MODEL for e in effects)
@@ -379,14 +380,26 @@ def _route(
 
 def _is_for_others(graph: DeclaredGraph, branch: DeclaredBranch, label: object) -> bool:
     """True if several branches share one router, and what it returns is a way of another of them."""
-    router = branch.router.thing
-    return isinstance(router, FunctionValue) and any(
-        other is not branch
-        and isinstance(other.router.thing, FunctionValue)
-        and other.router.thing.node is router.node
-        and label in (other.ends or ())
+    router = _what_decides(branch.router)
+    return router is not None and any(
+        other is not branch and _what_decides(other.router) == router and label in (other.ends or ())
         for other in graph.branches
     )
+
+
+def _what_decides(router: Value) -> object:
+    """What two routers that are one have in common: a function, a method, one of these with arguments, or an object."""
+    match router.thing:
+        case FunctionValue(node=ast.Lambda() as node):
+            return text_of(node)
+        case FunctionValue(node=node):
+            return node
+        case Partial(function=function):
+            return _what_decides(function)
+        case Instance(of=cls):
+            return cls.node
+        case _:
+            return None
 
 
 def _to_label(

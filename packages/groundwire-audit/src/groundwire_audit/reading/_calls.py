@@ -6,7 +6,7 @@ import ast
 import re
 
 from groundwire_audit.reading._builtin_calls import call_builtin
-from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, reason, world
+from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, drawn, reason, world
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, deep, merge, text_of
 from groundwire_audit.reading._frameworks import call_framework
 from groundwire_audit.reading._functions import call_function, create_instance, instance_method
@@ -14,7 +14,7 @@ from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._graph_methods import graph_method
 from groundwire_audit.reading._knowledge import FAMILIES, KnownCall, class_name, describe, words
 from groundwire_audit.reading._langgraph_calls import call_langgraph, handoff
-from groundwire_audit.reading._methods import data_method, state_method
+from groundwire_audit.reading._methods import data_method, of_text, state_method
 from groundwire_audit.reading._models import ask_provided, call_model, model_method, model_reply, tools_given
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
@@ -74,7 +74,7 @@ def call_external(reader: Reader, path: str, callee: Value, given: Arguments, no
     if named is not None:
         return named
     if _is_of_text(path):
-        return data(callee.taints | given.taints())
+        return of_text(path.rsplit(".", 1)[-1], callee.taints, given, node)
     if path in STARTS:
         _start(reader, given, node, frame)
         return external(f"{path}()")
@@ -96,9 +96,9 @@ OF_TEXT = words(
 
 
 def _is_of_text(path: str) -> bool:
-    """`input().strip()`: a method that every text has, of what a library gave; it asks nothing more."""
+    """`input().strip()`, `reply().content.lower()`: a method that every text has, of what a library gave."""
     owner, _, last = path.rpartition(".")
-    return last in OF_TEXT and owner.endswith(("()", "[]"))
+    return last in OF_TEXT and "()" in owner
 
 
 STARTS = frozenset({"threading.Thread", "threading.Timer", "multiprocessing.Process"})
@@ -157,7 +157,7 @@ def _by_knowledge(reader: Reader, path: str, callee: Value, given: Arguments, no
             return handoff(given.get(-1, "agent_name"))
         case "pure":
             _let_callbacks_run(reader, given, node, frame)
-            return external(f"{path}()", taints)
+            return external(f"{path}()", drawn(taints))
         case _:
             return _unknown_name(path, node, frame)
 

@@ -17,7 +17,7 @@ class TaintKind(StrEnum):
     """The sources that are told apart."""
 
     MODEL = "model"
-    """What a model said. `detail`: `text`, or `fields` of a structured reply."""
+    """What a model said. `detail`: `text`, `fields` of a structured reply, or `part` of a text."""
     WORLD = "world"
     """Something outside answered. `detail`: exec, search, http, sql, file, env or tool."""
     HUMAN = "human"
@@ -70,6 +70,17 @@ def join(parts: Iterable[Taints]) -> Taints:
         if part and part is not found:
             found = found | part if found else part
     return found
+
+
+def drawn(taints: Taints) -> Taints:
+    """Of something that was drawn out of replies: that it is there, or empty, is what they say."""
+    return frozenset(
+        Taint(t.kind, PART, t.what) if t.kind is TaintKind.MODEL and t.detail == "text" else t for t in taints
+    )
+
+
+PART = "part"
+"""`detail` of a model's word that is no longer the whole of its reply."""
 
 
 def key(name: str) -> Taints:

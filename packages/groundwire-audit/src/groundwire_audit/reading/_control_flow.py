@@ -242,11 +242,13 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
                 surely = surely.intersection(*(w.asked for w in loop.left))
         if _enters_surely(node):
             frame.asked = frame.asked | surely
-        leaves = bool(loop.left) or len(frame.returned) > returned
-        leaves = leaves or isinstance(node, ast.While) or _is_counted(node, source)
+        ends = bool(loop.left) or len(frame.returned) > returned
+        leaves = ends or isinstance(node, ast.While) or _is_counted(node, source)
+        if not ends and not isinstance(node, ast.While):
+            repeats = retest  # nothing in it ends it early: what its rounds find decides nothing
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
-            _keep(frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items))
+            _keep(reader, frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items))
         after = WayThrough(frame.scope.names, frame.asked, ALWAYS, True)
         not_at_all = WayThrough(dict(before), set(asked), ALWAYS, True)
         for way in loop.left:
@@ -264,7 +266,8 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
     return reader.run(node.orelse, frame) if node.orelse else True
 
 
-def _keep(frame: Frame, seen: SeenLoop) -> None:
+def _keep(reader: Reader, frame: Frame, seen: SeenLoop) -> None:
+    reader.seen[seen.place] = seen
     frame.loops[:] = [x for x in frame.loops if x.place != seen.place]
     frame.loops.append(seen)
 
@@ -360,7 +363,10 @@ def run_try(reader: Reader, node: ast.Try | ast.TryStar, frame: Frame) -> bool:
 def _guarded(reader: Reader, body: Sequence[ast.stmt], frame: Frame) -> bool:
     """The body of a `try`: each statement is reached only if those before raised nothing."""
     known: set[Taints] = set()
-    for statement in body:
+    for at, statement in enumerate(body):
+        if isinstance(statement, ast.Return) and not frame.risks and _calls_something(body[: at + 1]):
+            # the handler is there because something can go wrong, and what that rests on is not known
+            frame.conditions.append(negate(when(Test(FORM, op="raises", text="an exception"))))
         if not reader.run([statement], frame):
             return False
         fresh = frame.risks - known
@@ -368,6 +374,10 @@ def _guarded(reader: Reader, body: Sequence[ast.stmt], frame: Frame) -> bool:
             known |= fresh
             frame.conditions.append(negate(when(Test(join(fresh), op="raises", text="an exception"))))
     return True
+
+
+def _calls_something(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(part, ast.Call) for statement in body for part in ast.walk(statement))
 
 
 def _perhaps(frame: Frame, names: dict[str, Value], body: WayThrough) -> dict[str, Value]:

@@ -284,6 +284,11 @@ class Effect:
     declared: str = ""
 
 
+def is_asked(effects: Iterable[Effect], kind: TaintKind) -> bool:
+    """True if something of this kind is among what is asked."""
+    return any(e.kind is kind for e in effects)
+
+
 @dataclass(frozen=True)
 class Returned:
     """One way out of a function: its value, when it is taken, and what was surely asked before."""

@@ -118,19 +118,17 @@ def _of_class(meant: Value, hidden: Value) -> Value:
 
 # Follows a call into a function whose source is at hand.
 
-MAX_SAME = 2
-
 
 def call_function(reader: Reader, function: FunctionValue, given: Arguments, frame: Frame) -> Value:
     """What the call gives; what it asks is asked in `frame`."""
-    if reader.stack.count(function.node) >= MAX_SAME:
-        return data(given.taints())
+    if function.node in reader.stack:
+        return data(given.taints())  # followed once: helpers that walk trees call themselves at many places
     inner = body_frame(reader, function, given, frame)
     frame.absorb(inner.effects, inner.asked)
     frame.loops += [x for x in inner.loops if x.place not in {y.place for y in frame.loops}]
     frame.nested += inner.nested
     frame.risks |= inner.risks
-    if _is_environment_step(function):
+    if _is_environment_step(function) and not any(e.kind is TaintKind.MODEL for e in inner.effects):
         frame.add(Effect(TaintKind.WORLD, "env", f"{function.name}()", function.module.place(function.node)))
         return data(world("env", function.name))
     if inner.yielded:
@@ -139,7 +137,10 @@ def call_function(reader: Reader, function: FunctionValue, given: Arguments, fra
 
 
 def _is_environment_step(function: FunctionValue) -> bool:
-    """The step of an environment: a class that can be reset and stepped, whoever wrote it."""
+    """The step of an environment: a class that can be reset and stepped, whoever wrote it.
+
+    One that asks a model there is no world, but who acts in one.
+    """
     holder = function.bound.thing if function.bound is not None else None
     return function.name == "step" and isinstance(holder, Instance) and member(holder.of, "reset") is not None
 
@@ -235,6 +236,7 @@ RUN = {
         "_acall",
     ),
     "run": ("_run", "__call__"),
+    "__call__": ("forward",),
     "batch": ("invoke", "_run"),
     "abatch": ("ainvoke", "invoke", "_run"),
     "stream": ("invoke",),
@@ -244,6 +246,15 @@ RUN = {
 
 def _library_bases(cls: ClassValue) -> list[str]:
     return [b.thing.path for b in bases(cls) if isinstance(b.thing, External)]
+
+
+CLIENTS = frozenset({"openai", "anthropic", "mistralai", "groq", "cohere", "together"})
+
+
+def _is_built_upon(base: str, cls: ClassValue) -> bool:
+    """A class that says in its own source what it does: a program of DSPy, or methods added to a client."""
+    library = base.split(".")[0]
+    return library in CLIENTS or (library == "dspy" and member(cls, "forward") is not None)
 
 
 def create_instance(reader: Reader, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
@@ -256,7 +267,10 @@ def create_instance(reader: Reader, callee: Value, given: Arguments, node: ast.A
     declared = declare_class(reader, cls)
     if declared is not None:
         return Value(GraphValue(declared))
-    if (any(describe(p).kind == "model" for p in _library_bases(cls)) and "BaseTool" not in names) or names & {
+    if (
+        any(describe(p).kind == "model" and not _is_built_upon(p, cls) for p in _library_bases(cls))
+        and "BaseTool" not in names
+    ) or names & {
         "BaseChatModel",
         "SimpleChatModel",
         "LLM",

@@ -56,12 +56,12 @@ SQL = """
 sqlite3 psycopg psycopg2 asyncpg aiosqlite pymysql mysql MySQLdb aiomysql cx_Oracle oracledb pyodbc pymssql
 sqlalchemy sqlmodel databases duckdb clickhouse_connect clickhouse_driver snowflake redshift_connector trino
 prestodb pyhive google.cloud.bigquery pymongo motor redis aioredis cassandra supabase peewee tortoise django.db
-psycopg_pool asyncmy pyspark.sql
+psycopg_pool asyncmy pyspark.sql pandas.read_sql pandas.read_sql_query pandas.read_sql_table
 """
 FILE = """
 os.listdir os.walk os.scandir os.stat os.path.exists os.path.isfile os.path.isdir os.path.getsize os.path.getmtime
 glob shutil.which shutil.disk_usage pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet
-pandas.read_sql pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
+pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
 PyPDF2 pdfplumber pymupdf fitz docx pptx pytesseract easyocr PIL.Image.open cv2.imread cv2.VideoCapture psutil
 watchdog deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice
 speech_recognition

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, when
+from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, drawn, when
 from groundwire_audit.reading._frames import Arguments, Frame, deep, merge
 from groundwire_audit.reading._graph import GraphValue
+from groundwire_audit.reading._knowledge import words
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     OPAQUE,
@@ -71,7 +72,7 @@ def attribute(reader: Reader, owner: Value, name: str, frame: Frame) -> Value:
         case ToolNodeValue(tools=tools) if name == "tools_by_name" and tools is not None:
             return data()
         case Opaque():
-            return Value(Bound(owner, name), under(owner.taints, name) | _asks(name))
+            return Value(Bound(owner, name), under(_of_reply(owner.taints, name), name) | _asks(name))
         case Const(value=value) if name == "value":
             return const(value, owner.taints)
         case Bound():
@@ -114,7 +115,20 @@ def _of_external(reader: Reader, path: str, name: str, taints: Taints, frame: Fr
         return external(f"folder:{dotted}")
     if path.startswith("langgraph") and name in {"START", "END"}:
         return const("__start__" if name == "START" else "__end__")
-    return external(f"{path}.{name}", taints | _asks(name))
+    return external(f"{path}.{name}", _of_reply(taints, name) | _asks(name))
+
+
+REPLIES = words(
+    """
+    choices message messages content text output output_text outputs final_output raw response responses reply data
+    delta completion completions parts candidates result generations value body chunk
+    """
+)
+"""Where the objects that clients give back hold the reply as a whole; any other attribute is a field of it."""
+
+
+def _of_reply(taints: Taints, name: str) -> Taints:
+    return taints if name in REPLIES else drawn(taints)
 
 
 def _of_instance(reader: Reader, owner: Value, name: str, frame: Frame) -> Value:
@@ -332,7 +346,9 @@ def of_key(owner: Value, key: Value) -> Value:
         ):
             return owner if path.rsplit(".", 1)[-1] not in WRAPPERS else _annotated(key)
         case External(path=path):
-            return Value(External(f"{path}[]") if "()" in path else OPAQUE, _taken(deep(owner), name) | key.taints)
+            held = _taken(deep(owner), name)
+            held = _of_reply(held, name) if isinstance(name, str) else held
+            return Value(External(f"{path}[]") if "()" in path else OPAQUE, held | key.taints)
         case _:
             return data(_taken(deep(owner), name), frozenset(t for t in deep(key) if t.kind is not TaintKind.FIXED))
 

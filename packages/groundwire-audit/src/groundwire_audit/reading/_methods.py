@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, reason, when
+from groundwire_audit.reading._conditions import Taint, TaintKind, Taints, Test, drawn, reason, when
 from groundwire_audit.reading._expressions import holds
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, boolean, control, deep, merge, options, text_of
 from groundwire_audit.reading._knowledge import is_model_name, words
 from groundwire_audit.reading._members import ASKS, of_key, shrunk
-from groundwire_audit.reading._models import RUNS, STRUCTURES, model_reply
+from groundwire_audit.reading._models import RUNS, STRUCTURES, ask_provided, model_reply, tools_given
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
@@ -49,6 +50,10 @@ TESTS = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoi
 FORM_TESTS = frozenset({"isdigit", "isnumeric", "isalpha", "isalnum", "isdecimal", "isidentifier", "is_integer"})
 
 
+DRAWS = words("split rsplit splitlines partition rpartition find rfind index count group groups groupdict")
+"""Methods of texts and matches that draw a part out, or say where it is."""
+
+
 def state_method(owner: Value, name: str, given: Arguments, frame: Frame) -> Value:
     """`state.get(…)` and the like."""
     state = owner.thing
@@ -79,6 +84,12 @@ def data_method(reader: Reader, owner: Value, name: str, given: Arguments, node:
     """A method of data of which only the sources, or the items, are known."""
     if name in STRUCTURES or name in {"bind_tools", "bind_functions"}:
         return Value(ModelValue(_receiver(node) or "model", structured=name in STRUCTURES, inferred=True))
+    if _is_of_a_client(node) and _is_undecided(owner):
+        assert isinstance(node, ast.Call)
+        asked = text_of(node.func)
+        structured = bool({"response_format", "response_model"} & given.named.keys()) or name == "parse"
+        ask_provided(tools_given(given), node, frame)
+        return model_reply(asked.removesuffix(f".{name}"), structured=structured, node=node, frame=frame)
     if _calls_a_model(owner, name, node):
         return model_reply(_receiver(node) or "model", structured=False, node=node, frame=frame, inferred=True)
     if name == "result" and not given.positional:
@@ -108,10 +119,28 @@ def _receiver(node: ast.AST) -> str:
 
 
 def _calls_a_model(owner: Value, name: str, node: ast.AST) -> bool:
-    undecided = isinstance(owner.thing, Opaque) and all(
+    return _is_undecided(owner) and name in RUNS and is_model_name(_receiver(node))
+
+
+def _is_undecided(owner: Value) -> bool:
+    return isinstance(owner.thing, Opaque) and all(
         t.kind in {TaintKind.UNKNOWN, TaintKind.FIXED, TaintKind.KEY, TaintKind.COMPARE} for t in owner.taints
     )
-    return undecided and name in RUNS and is_model_name(_receiver(node))
+
+
+OF_CLIENTS = re.compile(
+    r"\.((chat\.completions|completions|messages|responses)\.(create|parse|stream)|chat\.(complete|stream)(_async)?"
+    r"|models\.generate_content(_stream)?|create_chat_completion)$"
+)
+"""How the clients of OpenAI, Anthropic, Mistral, Google and llama.cpp are asked."""
+OF_MODELS = frozenset({"model", "messages", "contents"})
+
+
+def _is_of_a_client(node: ast.AST) -> bool:
+    """`client.chat.completions.create(model=…)`: only the client of a model is called so, whoever hands it in."""
+    if not isinstance(node, ast.Call) or not OF_CLIENTS.search(text_of(node.func)):
+        return False
+    return any(k.arg is None or k.arg in OF_MODELS for k in node.keywords)
 
 
 def _of_items(owner: Value, held: Items, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
@@ -192,13 +221,20 @@ def _of_text(owner: Value, name: str, given: Arguments) -> Value:
     return data(owner.taints, given.taints())
 
 
+def of_text(name: str, taints: Taints, given: Arguments, node: ast.AST) -> Value:
+    """A method that every text has: what it says, a part of it, or all of it in another form."""
+    if name in TESTS:
+        first = given.positional[0] if given.positional else data()
+        return boolean(holds(first, "in", data(taints), text_of(node)))
+    return data(drawn(taints) if name in DRAWS else taints, given.taints())
+
+
 def _of_opaque(reader: Reader, owner: Value, name: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     taints = deep(owner)
     if name in TAKES | ADDS | EXTENDS:
         return _changed(reader, owner, taints, name, given, node, frame)
     if name in TESTS:
-        first = given.positional[0] if given.positional else data()
-        return boolean(holds(first, "in", data(taints), text_of(node)))
+        return of_text(name, taints, given, node)
     if name in FORM_TESTS:
         return data(frozenset({Taint(TaintKind.FORM, what=f".{name}()")}))
     key = given.get(0, "key")
@@ -208,7 +244,8 @@ def _of_opaque(reader: Reader, owner: Value, name: str, given: Arguments, node: 
     known = not any(t.kind is TaintKind.UNKNOWN for t in taints) and not _runs(owner, name)
     if name in HARMLESS or known:
         asks = ASK if name == "get" and _names_calls(given) else frozenset[Taint]()
-        return data(taints, asks, given.taints() if name not in {"get", "result"} else frozenset[Taint]())
+        given_too = given.taints() if name not in {"get", "result"} else frozenset[Taint]()
+        return data(drawn(taints) if name in DRAWS else taints, asks, given_too)
     why = reason(taints) or f"what .{name}() is called on is not in sight"
     frame.add(Effect(TaintKind.UNKNOWN, why, f"{_receiver(node)}.{name}", frame.module.place(node)))
     return unknown(why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from groundwire_audit.reading._frames import Arguments, Effect, Frame, deep
 from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._graph_methods import run_graph
 from groundwire_audit.reading._knowledge import class_name, describe, words
+from groundwire_audit.reading._members import member
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     ChainValue,
@@ -38,7 +39,7 @@ from groundwire_audit.reading._values import (
 # Whether a tool brings anything from outside: its function is followed, a library's is looked up.
 
 ARGUMENT = frozenset({Taint(TaintKind.MODEL, "fields", "its argument")})
-COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval strftime choice randint")
+COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval choice randint")
 
 
 class ToolKind(StrEnum):
@@ -239,29 +240,51 @@ def _function(reader: Reader, label: str, action: Value) -> SeenTool:
         return SeenTool(ToolKind.HANDOFF, label, "it hands over", jumps, effects)
     if TaintKind.MODEL in kinds:
         return SeenTool(ToolKind.MODEL, label, "it asks a model", jumps, effects)
-    if _computes(function, result):
+    if _computes(function):
         return SeenTool(ToolKind.WORLD, label, "computes", jumps, effects)
     if _from_application(result):
         return SeenTool(ToolKind.WORLD, label, "what the application gives", jumps, effects)
-    return SeenTool(ToolKind.NOTHING, label, "it only gives back what it is given", jumps, effects)
+    echoes = any(t.kind is TaintKind.MODEL for t in deep(result))
+    why = "it only gives back what it is given" if echoes else "it always gives back the same"
+    return SeenTool(ToolKind.NOTHING, label, why, jumps, effects)
 
 
 HELPERS = 3
 
 
-def _computes(function: FunctionValue, result: Value, depth: int = 0) -> bool:
-    """A function works something out, itself or in a helper in sight whose result it uses."""
+def _computes(function: FunctionValue, of: ClassValue | None = None, depth: int = 0) -> bool:
+    """A function works something out, itself or in a helper in sight: a function, or a method of an object in sight.
+
+    Args:
+        function: the function.
+        of: the class whose method it is.
+        depth: how many calls deep it was found.
+    """
     if computes(function.node):
         return True
-    called = {p.func.id for p in ast.walk(function.node) if isinstance(p, ast.Call) and isinstance(p.func, ast.Name)}
-    helpers = (function.scope.get(n) for n in called) if depth < HELPERS else ()
+    if depth >= HELPERS:
+        return False
     return any(
-        h is not None
-        and isinstance(h.thing, FunctionValue)
-        and h.thing.node is not function.node
-        and _computes(h.thing, result, depth + 1)
-        for h in helpers
+        helper.node is not function.node and _computes(helper, cls, depth + 1) for helper, cls in _helpers(function, of)
     )
+
+
+def _helpers(function: FunctionValue, of: ClassValue | None) -> Iterator[tuple[FunctionValue, ClassValue | None]]:
+    own = function.bound.thing if function.bound is not None else None
+    of = own.of if isinstance(own, Instance) else of
+    for part in ast.walk(function.node):
+        match part:
+            case ast.Call(func=ast.Name(id=name)):
+                found, cls = function.scope.get(name), None
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
+                holder = function.scope.get(name)
+                cls = holder.thing.of if holder is not None and isinstance(holder.thing, Instance) else None
+                cls = of if name == "self" else cls
+                found = member(cls, method) if cls is not None else None
+            case _:
+                continue
+        if found is not None and isinstance(found.thing, FunctionValue):
+            yield found.thing, cls
 
 
 def _from_application(result: Value) -> bool:
@@ -329,6 +352,8 @@ def computes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
                     return True
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in COMPUTING_CALLS:
                     return True
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="time"))):
+                    return True
                 case _:
                     continue
     return False
@@ -346,7 +371,8 @@ RUNS = words(
     predict_messages complete acomplete chat achat transform atransform astream_events invoke_with_retry forward
     chat_with_tools achat_with_tools stream_chat_with_tools astream_chat_with_tools stream_chat astream_chat
     stream_complete astream_complete structured_predict astructured_predict stream_structured_predict
-    predict_and_call apredict_and_call
+    predict_and_call apredict_and_call generate_structured generate_str generate_text generate_response
+    generate_content agenerate_content chat_completion achat_completion get_completion get_response
     """
 )
 SEVERAL = frozenset({"batch", "abatch", "stream", "astream", "generate", "astream_events"})

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from groundwire_audit._report import SourcePlace
 from groundwire_audit.reading._conditions import NOTHING, Formula, Taint, TaintKind, Taints
-from groundwire_audit.reading._frames import Arguments, Effect, Frame, SeenLoop, control, deep, options
+from groundwire_audit.reading._frames import Arguments, Effect, Frame, SeenLoop, control, deep, is_asked, options
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._modules import ModuleFinder
 from groundwire_audit.reading._values import Choice, Const, Instance, Items, Module, StateValue, Table, Value
@@ -191,11 +192,11 @@ class Facts:
 
     def has(self, kind: TaintKind) -> bool:
         """True if something of this kind may be asked."""
-        return any(e.kind is kind for e in self.effects)
+        return is_asked(self.effects, kind)
 
     def surely(self, kind: TaintKind) -> bool:
         """True if something of this kind is asked on every way through."""
-        return any(e.kind is kind for e in self.asked)
+        return is_asked(self.asked, kind)
 
 
 def nothing_left() -> dict[str, Value]:
@@ -251,6 +252,8 @@ class Reader(Protocol):
     """The functions that are being followed, the outermost first."""
     called: set[ast.AST]
     """Functions that were followed with real arguments."""
+    seen: dict[SourcePlace, SeenLoop]
+    """Each loop with a model call that was followed, wherever from."""
     facts: dict[DeclaredGraph, dict[str, Facts]]
     """Those that were read so far; see `facts_of`."""
     live: Lifter | None

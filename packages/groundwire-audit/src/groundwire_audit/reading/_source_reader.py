@@ -9,12 +9,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from groundwire_audit._report import Finding
+from groundwire_audit._report import Finding, SourcePlace
 from groundwire_audit.reading._calls import call_value
 from groundwire_audit.reading._conditions import Formula
 from groundwire_audit.reading._expressions import evaluate
 from groundwire_audit.reading._files import Code
-from groundwire_audit.reading._frames import Arguments, Frame, truth, wording
+from groundwire_audit.reading._frames import Arguments, Frame, SeenLoop, truth, wording
 from groundwire_audit.reading._graph import DeclaredGraph, DeclaredNode
 from groundwire_audit.reading._members import attribute
 from groundwire_audit.reading._models import first_line
@@ -49,6 +49,7 @@ class SourceReader:
         self.graphs: list[DeclaredGraph] = []
         self.stack: list[ast.AST] = []
         self.called: set[ast.AST] = set()
+        self.seen: dict[SourcePlace, SeenLoop] = {}
         """Functions that were followed with real arguments."""
         self.facts: dict[DeclaredGraph, dict[str, Facts]] = {}
         self.roles: Mapping[str, str] = {}
