@@ -44,7 +44,10 @@ _SILENCED: Mapping[str, tuple[tuple[str, Mapping[str, Any]], ...]] = {
         *((name, {"action": "store_true"}) for name in ("--no-cov", "--no-cov-on-fail", "--cov-append", "--cov-branch",
                                                         "--cov-reset")),
     ),
-    "xdist": (("-n", {"dest": "numprocesses"}), ("--numprocesses", {}), ("--maxprocesses", {}), ("--dist", {}), ("--tx", {"action": "append"})),
+    "xdist": (
+        ("-n", {"dest": "numprocesses"}), ("--numprocesses", {}), ("--maxprocesses", {}), ("--dist", {}),
+        ("--tx", {"action": "append"}),
+    ),
     "pytest_timeout": (("--timeout", {}), ("--timeout-method", {}), ("--session-timeout", {})),
     "pytest_html": (("--html", {}), ("--self-contained-html", {"action": "store_true"})),
 }  # fmt: skip
@@ -130,7 +133,7 @@ class Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_addoption(self, parser: Any, pluginmanager: Any) -> None:
-        """Loads the plugins that the project declares; nobody else's. Of some that are missing, options are passed over."""
+        """Loads the plugins that the project declares, nobody else's; of some that are missing, options are passed over."""
         for module, options in _SILENCED.items():
             if find_spec(module) is None:
                 group = parser.getgroup(module)
