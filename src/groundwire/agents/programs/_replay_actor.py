@@ -38,7 +38,7 @@ class ReplayActor:
         """See `Actor`. Empty: the recording has no further program for this task.
 
         Raises:
-            CandidateError: a program is no UTF-8 text, or larger than 2 MiB; or which file it is can't be told.
+            CandidateError: a program is larger than 2 MiB; or which file it is can't be told.
             BudgetExceeded: from `context.call`.
         """
         path = self._path or _only_file(context.task)
@@ -65,10 +65,7 @@ class ReplayActor:
         await context.call(ReplayBackend(self._recording, task=context.task.id, start=at), request)
 
     def _candidate(self, task: Task, path: str, program: str, at: int) -> Candidate:
-        try:
-            body = program.encode()
-        except UnicodeEncodeError as error:
-            raise CandidateError(f"Recorded program {at + 1} is no UTF-8 text: {error.reason}.") from None
+        body = program.encode()
         if len(body) > MAX_FILE_BYTES:
             raise CandidateError(f"Recorded program {at + 1} has {len(body)} bytes; at most {MAX_FILE_BYTES} are read.")
         return candidate_of(task, task.tree, {path: body}, edits=("replay.program",), note=f"recorded program {at + 1}")
