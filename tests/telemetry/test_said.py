@@ -75,7 +75,7 @@ def test_a_tool_call_that_can_not_be_read_stays_text(arguments: str) -> None:
     call = ToolCall(id="c1", name="look", arguments=arguments)
     wrote = said.wrote(Completion(texts=("",), tool_calls=((call,),)), Masker())
     parts: list[dict[str, Any]] = json.loads(str(wrote["gen_ai.output.messages"]))[0]["parts"]
-    assert parts[0]["arguments"] == arguments
+    assert parts[0]["arguments"] == call.arguments
 
 
 def test_what_no_file_and_no_terminal_can_take_goes_nowhere() -> None:
