@@ -89,9 +89,11 @@ def test_halves_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
         list(benchmark("humaneval-plus").items(tmp_path))
 
 
-def test_an_unknown_benchmark_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no benchmark 'humanevl'") as caught:
+def test_an_unknown_benchmark_is_an_error_that_names_the_nearest_or_all() -> None:
+    with pytest.raises(ConfigError, match=r"no benchmark 'humanevl'.*\s.*Did you mean humaneval or"):
         benchmark("humanevl")
+    with pytest.raises(ConfigError, match="no benchmark 'mine'") as caught:
+        benchmark("mine")
     assert "humaneval" in caught.value.do and "swebench" in caught.value.do
     with pytest.raises(ConfigError, match="does not use --repos"):
         benchmark("mbpp", repos=Path())
