@@ -678,3 +678,44 @@ async def test_what_a_subclass_of_the_tests_sets_may_be_the_projects(bench: Any)
     base, right = "def f(x): return {x: x}\n", "def f(x): return {x: x + 1}\n"
     seen = await confirmed(bench, tests, right, base=base)
     assert (seen.verdict, seen.evidence.controls) == (Verdict.PASS, Controls(changed_value=1)), seen.evidence
+
+
+MEASURES = """\
+import pytest
+import mod as m
+from mod import WANT as wanted
+def test_constant(): assert m.f(5) == m.LIMIT
+def test_renamed():
+    expected = wanted
+    assert sorted(m.g(5)) == expected
+def test_table():
+    for x, y in m.TABLE.items():
+        assert m.f(x) == y
+def test_error():
+    with pytest.raises(m.Bad):
+        m.h(5)
+def test_right(): assert m.right() == 1
+"""
+MEASURED = "LIMIT = 6\nWANT = [6, 7]\nTABLE = {{1: 2}}\nclass Bad(ValueError): pass\ndef f(x): return {f}\ndef g(x): return {g}\ndef h(x): raise {h}(x)\ndef right(): return 1\n"
+
+
+async def test_what_a_candidate_has_changed_is_no_yardstick(bench: Any) -> None:
+    base = MEASURED.format(f="x", g="[x, x]", h="TypeError")
+    moved = base.replace("LIMIT = 6", "LIMIT = 5").replace("[6, 7]", "[5, 5]").replace("{1: 2}", "{1: 1}")
+    bad = await refused(bench, MEASURES, moved.replace("class Bad(ValueError): pass", "Bad = Exception"), base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL and bad.evidence.controls, bad.evidence
+    assert len(bad.evidence.controls.cannot_fail) == 4, bad.evidence.controls
+    right = MEASURED.format(f="x + 1", g="[x + 2, x + 1]", h="Bad").replace(
+        "class Bad(ValueError)", "class Bad(KeyError)"
+    )
+    good = await confirmed(bench, MEASURES, right, base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+
+
+async def test_the_examples_that_tests_run_may_not_be_taken_out(bench: Any) -> None:
+    tests = "import doctest, mod\ndef test_a(): assert doctest.testmod(mod).failed == 0\ndef test_b(): assert mod.right() == 1\n"
+    base = 'def right(): return 1\ndef f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x\n'
+    bad = await refused(bench, tests, "def right(): return 1\ndef f(x):\n    return x\n", base)
+    assert [case.id for case in bad.evidence.cases] == ["tamper::mod.py::f"], bad.evidence
+    good = await confirmed(bench, tests, base.replace("return x", "return x + 1"), base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.IN_PROCESS), good.evidence

@@ -7,7 +7,7 @@ is judged by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from groundwire.core._candidates import Tree
@@ -34,6 +34,32 @@ _PATTERNS = re.compile(rb"(?m)^\s*python_files\s*=\s*((?:.+)(?:\n[ \t]+\S.*)*)")
 _PATTERN = re.compile(r"[\w*?\[\]./-]+\.py\b")
 _ASSERTS = re.compile(rb"(?m)^\s*assert\b|\bunittest\b|\bpytest\b|\bAssertionError\b")
 MAX_CONFIG_BYTES = 1 << 20
+EVERYTHING = frozenset({"*", "**", "**/*"})
+"""Patterns that name nothing by what it is called."""
+DATA = frozenset(
+    {
+        ".json",
+        ".jsonl",
+        ".txt",
+        ".csv",
+        ".tsv",
+        ".out",
+        ".dat",
+        ".yaml",
+        ".yml",
+        ".xml",
+        ".html",
+        ".pkl",
+        ".npy",
+        ".npz",
+    }
+)
+_GOLDEN = re.compile(
+    r"golden|expect|snapshot|reference|baseline|approved|oracle|truth|correct|answer|wanted|vectors|cases|samples"
+    r"|fixture|testdata|test[_-]data|\boutputs?\b|\bresults?\b",
+    re.IGNORECASE,
+)
+"""What people call the data that a program's output is compared with: any other may be what is to be repaired."""
 
 
 def judging_files(tree: Tree, command: Sequence[str]) -> frozenset[str]:
@@ -59,6 +85,33 @@ def judging_files(tree: Tree, command: Sequence[str]) -> frozenset[str]:
     patterns = tuple(_patterns(tree, words)) if "pytest" in words or "py.test" in words else ()
     found.update(path for path in tree.files if patterns and matches(path, patterns))
     return frozenset(found & tree.files.keys())
+
+
+def golden_files(tree: Tree, tests: Collection[str]) -> frozenset[str]:
+    """The data of a project that its tests alone name, and that is called as what they compare with is.
+
+    Args:
+        tree: the project.
+        tests: its tests' paths.
+
+    Returns:
+        Files whose name, or that of whose folder, stands in a test and in no other source.
+    """
+    data = [path for path in tree.files if PurePosixPath(path).suffix in DATA and _GOLDEN.search(path)]
+    if not data:
+        return frozenset()
+    sources = {path: content for path, content in tree.files.items() if path.endswith(".py")}
+    theirs = b"\n".join(content for path, content in sources.items() if path in tests)
+    others = b"\n".join(content for path, content in sources.items() if path not in tests)
+    return frozenset(path for path in data if _is_named(path, theirs) and not _is_named(path, others))
+
+
+def _is_named(path: str, sources: bytes) -> bool:
+    file = PurePosixPath(path)
+    if file.name.encode() in sources or (f'"{file.stem}"'.encode() in sources and file.suffix.encode() in sources):
+        return True
+    folder = re.escape(file.parent.name).encode()
+    return bool(folder) and re.search(rb"[\"'/]" + folder + rb"[\"'/]", sources) is not None
 
 
 def _program(command: Sequence[str]) -> Sequence[str]:
