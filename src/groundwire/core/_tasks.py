@@ -151,7 +151,7 @@ class Task:
 
     @cached_property
     def _judging(self) -> frozenset[str]:
-        """What judges by the command or as the tests' data: not what is named to be edited, and not all that could be."""
+        """What judges by the command, or as golden data: not what is named to be edited, and not all that could be."""
         named = {path for path in judging_files(self.tree, self.command) if path not in self.editable}
         if not EVERYTHING.isdisjoint(self.editable):
             tests = [path for path in self.tree.files if self.matches(path, self.test_files)]

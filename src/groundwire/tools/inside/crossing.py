@@ -247,11 +247,13 @@ class Crossing:
             raise error
         return value
 
-    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
+    def own_word_of(
+        self, ask: Callable[[Any], Any], operand: Any, *, contrary: Callable[[Any], Any] | None = None
+    ) -> Any:
         """What an object of the candidate says of a value of the tests; with controls, it is asked of others too."""
         asked = None if self._controls is None else self._controls.own_word_of
-        answer = ask(operand) if asked is None else asked(ask, operand, ordered)
-        if ordered or type_of(answer) in PLAIN_NUMBERS:
+        answer = ask(operand) if asked is None else asked(ask, operand, contrary)
+        if contrary is not None or type_of(answer) in PLAIN_NUMBERS:
             self.own_word()
         return answer
 
@@ -372,6 +374,8 @@ class Crossing:
         return getattr(thing, name)
 
     def _back_set(self, thing: Any, name: Any, value: Any) -> None:
+        if _is_test(thing):
+            self.unfit(f"an attribute of the test itself ({type_of(thing).__name__}) is set")
         if (
             type_of(name) is not str
             or name.startswith("_")
@@ -388,7 +392,8 @@ class Crossing:
     # --- objects of this process, as the other one sees them
 
     def _codec(self) -> Codec:
-        return Codec(odd=False, refer=self._refer, resolve=self._resolve)
+        changed = None if self._controls is None else self._controls.changed_there
+        return Codec(odd=False, refer=self._refer, resolve=self._resolve, changed=changed)
 
     def _refer(self, value: Any, depth: int) -> list[Any]:
         kind = type_of(value)
@@ -620,6 +625,12 @@ def _asserts(thing: Any, name: str) -> bool:
     return name.startswith("assert_") or isinstance(
         getattr(type_of(thing), name, None), (types.FunctionType, types.MethodType)
     )
+
+
+def _is_test(thing: Any) -> bool:
+    """True for what runs the assertions: a case of unittest, an instance of a class whose methods pytest collects."""
+    methods = (name for kind in type_of(thing).__mro__ for name, part in inside(kind).items() if callable(part))
+    return isinstance(thing, unittest.TestCase) or any(name.startswith("test_") for name in methods)
 
 
 def _is_mock(thing: Any) -> bool:
