@@ -730,19 +730,23 @@ def test_later():
     xs = {1, 2}
     got = m.total(xs)
     assert got == sum(xs)
+def test_in_place():
+    xs = [1, 2]
+    done = m.scale(xs)
+    assert m.total(xs) == sum(xs), done
 def test_copy():
     xs = {1: [2]}
     assert m.copied(xs) == xs
 def test_right(): assert m.right() == 1
 """
-EMPTIES = "def right(): return 1\ndef sort(xs):\n    xs.clear()\n    return []\ndef total(xs):\n    xs.clear()\n    return 0\ndef copied(xs):\n    xs.clear()\n    return xs\n"
-SORTS = "def right(): return 1\ndef sort(xs):\n    xs.sort()\n    return xs\ndef total(xs): return sum(xs)\ndef copied(xs): return dict(xs)\n"
+EMPTIES = "def right(): return 1\ndef scale(xs): pass\ndef sort(xs):\n    xs.clear()\n    return []\ndef total(xs):\n    xs.clear()\n    return 0\ndef copied(xs):\n    xs.clear()\n    return xs\n"
+SORTS = "def right(): return 1\ndef scale(xs): xs[:] = [10 * x for x in xs]\ndef sort(xs):\n    xs.sort()\n    return xs\ndef total(xs): return sum(xs)\ndef copied(xs): return dict(xs)\n"
 
 
 async def test_what_is_expected_of_an_argument_is_expected_of_it_as_it_was_lent(bench: Any) -> None:
     bad = await refused(bench, LENDS, EMPTIES, "def right(): return 1\n")
     assert (bad.reason, bad.isolation) == (NoVerdict.CHECK_CANNOT_FAIL, Isolation.TWO_BOXES), bad.evidence
-    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 3, bad.evidence.controls
+    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 4, bad.evidence.controls
     good = await confirmed(bench, LENDS, SORTS, base="def right(): return 1\n")
     assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
     assert good.evidence.controls and good.evidence.controls.passed == 0
@@ -753,6 +757,7 @@ import mod as m
 def test_word(): assert m.is_word("tea")
 def test_holds(): assert m.Bag([1, 2, 3]).issuperset([1, 2])
 def test_order(): assert m.Version(3) < 7
+def test_kind(): assert m.is_hashable("tea")
 def test_open(): assert m.is_open("door")
 def test_closed(): assert not m.is_open("wall")
 def test_right(): assert m.right() == 1
@@ -760,6 +765,7 @@ def test_right(): assert m.right() == 1
 ALWAYS = """\
 def right(): return 1
 def is_word(text): return True
+def is_hashable(x): return not isinstance(x, list)
 def is_open(name): return name != "wall"
 class Bag:
     def __init__(self, items): pass
@@ -772,6 +778,7 @@ class Version:
 ANSWERS = """\
 def right(): return 1
 def is_word(text): return text.isalpha()
+def is_hashable(x): return not isinstance(x, list)
 def is_open(name): return name != "wall"
 class Bag:
     def __init__(self, items): self.items = set(items)

@@ -126,13 +126,17 @@ class _Test:
         if isinstance(node, ast.Tuple):
             return any(self._is_one_of(part, names, followed) for part in node.elts)
         if isinstance(node, ast.Attribute):
-            return node.attr in names and not isinstance(node.value, ast.Call)
+            return node.attr in names and not isinstance(node.value, ast.Call) and not self._is_own(node.value)
         if not isinstance(node, ast.Name):
             return False
         values = self._bound.get(node.id, [])
         if not values:
             return self._renamed.get(node.id, node.id) in names
         return followed < MAX_FOLLOWED and all(self._is_one_of(value, names, followed + 1) for value in values)
+
+    def _is_own(self, node: ast.AST) -> bool:
+        """True for a name that the tests have bound themselves: what it has is no constant of the project's."""
+        return isinstance(node, ast.Name) and (node.id == "self" or node.id in self._bound)
 
 
 def _parsed(code: bytes) -> ast.Module | None:

@@ -50,9 +50,10 @@ SAYS_EQUAL = frozenset(
 """What calls that compare two things are called, in numpy, pandas, math, and in projects of their own."""
 BEGINS = frozenset({"startswith", "endswith"})
 PREDICATE = re.compile(
-    r"^_?(is|has|have|can|should|may|does|are)_|^is[a-z]+$|^(matches|match|contains|includes|accepts|allows|allowed"
-    r"|valid\w*|issubset|issuperset|isdisjoint|covers|overlaps|intersects|supports|satisfies|fits|belongs\w*|check\w*"
-    r"|verif(y|ies)\w*|owns|agrees|equivalent|compatible)$"
+    r"^_?(is|has|have|can|should|may|does|are)_"
+    r"|^(isdisjoint|issubset|issuperset|isvalid|matches|match|contains|includes|accepts|allows|valid|validate|validates"
+    r"|covers|overlaps|intersects|supports|satisfies|fits|belongs|belongs_to|check|checks|verify|verifies|owns|agrees"
+    r"|equivalent|compatible)$"
 )
 """What functions are called that answer with yes or no, and change nothing by that."""
 WORKED_OUT = frozenset(

@@ -49,7 +49,7 @@ PROBED_ITEMS = 10_000
 WORDS = 200
 """Comparisons of a case in which an object under test has the word, and is asked about other values as well."""
 TOLD = (bool, int, float, complex)
-ASKED, FEW = 12, 4
+ASKED, FEW = 24, 4
 """How many other values a function is asked about that said yes, and how many of these say too little."""
 REMADE = 12
 """Objects that are made of other values, in place of one."""
@@ -170,7 +170,7 @@ def _of_any_kind(value: Any) -> list[Any]:
     try:
         object.__getattribute__(value, "_groundwire_made")
     except AttributeError:
-        return [another(value), *around(value)[NEAR], None, (), "?", 0.5]
+        return [another(value), *around(value)[NEAR], None, [], "?", 1j]
     return _others(value)
 
 
@@ -417,11 +417,12 @@ def _is_gone(thing: Any, before: Any) -> bool:
 
 def _put(thing: Any, items: Any) -> None:
     """Makes a container hold these: a copy of it, or items as `Codec` notes them."""
-    if type(thing) is dict and type(items) is tuple:
-        half = len(items) // 2
-        items = dict(zip(items[:half], items[half:]))
     thing.clear()
-    (thing.extend if type(thing) is list else thing.update)(items)
+    if not hasattr(thing, "keys"):
+        (thing.extend if hasattr(thing, "extend") else thing.update)(items)
+    else:
+        half = len(items) // 2
+        thing.update(items if hasattr(items, "keys") else zip(items[:half], items[half:]))
 
 
 def _outcome(ask: Callable[[], Any]) -> Callable[[], Any]:
@@ -541,8 +542,13 @@ class Controls:
             calmer = hypothesis.settings(old, phases=phases, derandomize=True, database=None)
             inner._hypothesis_internal_use_settings = calmer
 
+    def asks_there(self) -> None:
+        """The tests ask something of the candidate's box: what was changed before is how it is now."""
+        if _now is not None:
+            _now.changed.clear()
+
     def changed_there(self, thing: Any, before: Any) -> None:
-        """A container that the tests have lent is another one now.
+        """A container that the tests have lent is another one since they asked.
 
         Args:
             thing: the container.

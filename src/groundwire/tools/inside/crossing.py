@@ -264,6 +264,8 @@ class Crossing:
     def _asked(self, verb: str, fields: Sequence[Any]) -> tuple[Any, BaseException | None]:
         """The answer, or what was raised over there."""
         self._code.begin()
+        if self._controls is not None and self._nested == 1:
+            self._controls.asks_there()
         self._send(verb, [self._code.encode(field) for field in fields])
         while True:
             body = self._wire.receive()
@@ -629,8 +631,9 @@ def _asserts(thing: Any, name: str) -> bool:
 
 def _is_test(thing: Any) -> bool:
     """True for what runs the assertions: a case of unittest, an instance of a class whose methods pytest collects."""
-    methods = (name for kind in type_of(thing).__mro__ for name, part in inside(kind).items() if callable(part))
-    return isinstance(thing, unittest.TestCase) or any(name.startswith("test_") for name in methods)
+    kind = type_of(thing)
+    collected = any(name.startswith("test_") for part in kind.__mro__ for name in inside(part))
+    return issubclass(kind, unittest.TestCase) or (collected and kind.__name__.startswith("Test"))
 
 
 def _is_mock(thing: Any) -> bool:
