@@ -119,6 +119,7 @@ CHANGED = {
     "both of two": "def test_a():\n    assert f(1) and f(1) == 2\n",
     "all of many": "def test_a():\n    assert all(f(x) == y for x, y in [(1, 2), (2, 3)])\n",
     "a walrus": "def test_a():\n    assert (got := f(1)) == 2 and got\n",
+    "what was run": "def test_a():\n    names = {}\n    exec(f'got = {f(1)}', names)\n    assert names['got'] == 2\n",
     "a loop": "def test_a():\n    for x, y in [(1, 2), (2, 3)]:\n        assert f(x) == y, 'no'\n",
     "raises": "def test_a():\n    assert f(1)\n    with pytest.raises(TypeError):\n        f('a')\n",
     "raises with a text": "def test_a():\n    with pytest.raises(TypeError, match='str') as found:\n        f('a')\n    assert found.value\n",
