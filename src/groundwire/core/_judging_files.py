@@ -7,7 +7,7 @@ is judged by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from groundwire.core._candidates import Tree
@@ -37,27 +37,12 @@ MAX_CONFIG_BYTES = 1 << 20
 EVERYTHING = frozenset({"*", "**", "**/*"})
 """Patterns that name nothing by what it is called."""
 DATA = frozenset(
-    {
-        ".json",
-        ".jsonl",
-        ".txt",
-        ".csv",
-        ".tsv",
-        ".out",
-        ".dat",
-        ".yaml",
-        ".yml",
-        ".xml",
-        ".html",
-        ".pkl",
-        ".npy",
-        ".npz",
-    }
-)
+    {".json", ".jsonl", ".txt", ".csv", ".tsv", ".out", ".dat", ".yaml", ".yml", ".xml", ".html", ".pkl", ".npy",
+     ".npz"}
+)  # fmt: skip
 _GOLDEN = re.compile(
-    r"golden|expect|snapshot|reference|baseline|approved|oracle|truth|correct|answer|wanted|vectors|cases|samples"
-    r"|fixture|testdata|test[_-]data|\boutputs?\b|\bresults?\b",
-    re.IGNORECASE,
+    r"golden|expect|snapshot|reference|baseline|approved|oracle|wanted|vectors|cases|samples|fixture|test[_-]?data",
+    re.I,
 )
 """What people call the data that a program's output is compared with: any other may be what is to be repaired."""
 
@@ -87,7 +72,7 @@ def judging_files(tree: Tree, command: Sequence[str]) -> frozenset[str]:
     return frozenset(found & tree.files.keys())
 
 
-def golden_files(tree: Tree, tests: Collection[str]) -> frozenset[str]:
+def golden_files(tree: Tree, tests: frozenset[str]) -> frozenset[str]:
     """The data of a project that its tests alone name, and that is called as what they compare with is.
 
     Args:
@@ -100,9 +85,9 @@ def golden_files(tree: Tree, tests: Collection[str]) -> frozenset[str]:
     data = [path for path in tree.files if PurePosixPath(path).suffix in DATA and _GOLDEN.search(path)]
     if not data:
         return frozenset()
-    sources = {path: content for path, content in tree.files.items() if path.endswith(".py")}
-    theirs = b"\n".join(content for path, content in sources.items() if path in tests)
-    others = b"\n".join(content for path, content in sources.items() if path not in tests)
+    theirs = b"\n".join(content for path, content in tree.files.items() if path in tests)
+    sources = {path for path in tree.files if PurePosixPath(path).suffix not in DATA} - tests
+    others = b"\n".join(content for path, content in tree.files.items() if path in sources)
     return frozenset(path for path in data if _is_named(path, theirs) and not _is_named(path, others))
 
 

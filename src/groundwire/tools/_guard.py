@@ -25,16 +25,9 @@ MAX_WATCHED_BYTES = 4 << 20
 STEERING = ("**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 """Files that steer pytest: out of reach whatever the task says of its test files."""
 RUNS_DOCTESTS = frozenset(
-    {
-        "testmod",
-        "testsource",
-        "run_docstring_examples",
-        "DocTestSuite",
-        "DocTestFinder",
-        "DocTestParser",
-        "DocTestRunner",
-    }
-)
+    {"testmod", "testsource", "run_docstring_examples", "DocTestSuite", "DocTestFinder", "DocTestParser",
+     "DocTestRunner"}
+)  # fmt: skip
 """Names in tests that run the examples in the docstrings of what they test."""
 
 

@@ -435,17 +435,14 @@ def _unequal(self: Any, other: Any) -> Any:
 
 
 def _ordering(base: Any, name: str) -> Callable[..., Any]:
-    forward, against = _special(name), CONTRARY[name]
-
-    def contrary(self: Any, value: Any) -> Any:
-        return hasattr(type_of(self), against) and _asks_of(self).ask("special", self, against, (value,), ())
+    forward, against = _special(name), _special(CONTRARY[name])
 
     def compare(self: Any, other: Any) -> Any:
         if base is not None and not is_instance(other):
             return getattr(base, name)(self, other)
         if not is_instance(other):
-            ask, asked_back = functools.partial(forward, self), functools.partial(contrary, self)
-            return _asks_of(self).own_word_of(ask, other, contrary=asked_back)
+            ask, contrary = functools.partial(forward, self), functools.partial(against, self)
+            return _asks_of(self).own_word_of(ask, other, contrary=contrary)
         _asks_of(self).own_word()
         return forward(self, other)
 

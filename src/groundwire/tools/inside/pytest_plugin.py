@@ -133,7 +133,7 @@ class Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_addoption(self, parser: Any, pluginmanager: Any) -> None:
-        """Loads the plugins that the project declares, nobody else's; of some that are missing, options are passed over."""
+        """Loads the plugins that the project declares, no others; of some that are missing, options are passed over."""
         for module, options in _SILENCED.items():
             if find_spec(module) is None:
                 group = parser.getgroup(module)
