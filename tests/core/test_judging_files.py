@@ -68,3 +68,13 @@ def test_tests_of_other_languages_are_tests() -> None:
     task = Task("t", tree=TREE, command=("npm", "test"), editable=("src/**",))
     assert task.may_edit("src/parse.ts") and not task.may_edit("src/parse.test.ts")
     assert not any(map(task.may_edit, ("src/__tests__/a.js", "src/a.spec.tsx", "src/a_test.go", "src/test/A.java")))
+
+
+def test_golden_data_that_only_tests_read_judges() -> None:
+    tests = b"import json, mod\ndef test_a(): assert mod.f(1) == json.load(open('golden.json'))\nPLACE = 'wanted/x'\n"
+    files = {"mod.py": b"def f(x): return open('cases.txt').read()\n", "tests/test_a.py": tests + b"# cases.txt\n"}
+    data = dict.fromkeys(("golden.json", "wanted/1.txt", "cases.txt", "expected.c", "other.json"), b"1")
+    task = Task("t", tree=Tree({**files, **data}), command=("pytest", "-q"), editable=("**",))
+    assert [path for path in data if not task.may_edit(path)] == ["golden.json", "wanted/1.txt"]
+    meant = Task("t", tree=task.tree, command=("pytest", "-q"), editable=("**", "golden.json", "wanted/*"))
+    assert all(map(meant.may_edit, data))

@@ -119,6 +119,7 @@ CHANGED = {
     "both of two": "def test_a():\n    assert f(1) and f(1) == 2\n",
     "all of many": "def test_a():\n    assert all(f(x) == y for x, y in [(1, 2), (2, 3)])\n",
     "a walrus": "def test_a():\n    assert (got := f(1)) == 2 and got\n",
+    "what was run": "def test_a():\n    names = {}\n    exec(f'got = {f(1)}', names)\n    assert names['got'] == 2\n",
     "a loop": "def test_a():\n    for x, y in [(1, 2), (2, 3)]:\n        assert f(x) == y, 'no'\n",
     "raises": "def test_a():\n    assert f(1)\n    with pytest.raises(TypeError):\n        f('a')\n",
     "raises with a text": "def test_a():\n    with pytest.raises(TypeError, match='str') as found:\n        f('a')\n    assert found.value\n",
@@ -678,3 +679,140 @@ async def test_what_a_subclass_of_the_tests_sets_may_be_the_projects(bench: Any)
     base, right = "def f(x): return {x: x}\n", "def f(x): return {x: x + 1}\n"
     seen = await confirmed(bench, tests, right, base=base)
     assert (seen.verdict, seen.evidence.controls) == (Verdict.PASS, Controls(changed_value=1)), seen.evidence
+
+
+MEASURES = """\
+import pytest
+import mod as m
+from mod import WANT as wanted
+def test_constant(): assert m.f(5) == m.LIMIT
+def test_renamed():
+    expected = wanted
+    assert sorted(m.g(5)) == expected
+def test_table():
+    for x, y in m.TABLE.items():
+        assert m.f(x) == y
+def test_error():
+    with pytest.raises(m.Bad):
+        m.h(5)
+def test_right(): assert m.right() == 1
+"""
+MEASURED = "LIMIT = 6\nWANT = [6, 7]\nTABLE = {{1: 2}}\nclass Bad(ValueError): pass\ndef f(x): return {f}\ndef g(x): return {g}\ndef h(x): raise {h}(x)\ndef right(): return 1\n"
+
+
+async def test_what_a_candidate_has_changed_is_no_yardstick(bench: Any) -> None:
+    base = MEASURED.format(f="x", g="[x, x]", h="TypeError")
+    moved = base.replace("LIMIT = 6", "LIMIT = 5").replace("[6, 7]", "[5, 5]").replace("{1: 2}", "{1: 1}")
+    bad = await refused(bench, MEASURES, moved.replace("class Bad(ValueError): pass", "Bad = Exception"), base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL and bad.evidence.controls, bad.evidence
+    assert len(bad.evidence.controls.cannot_fail) == 4, bad.evidence.controls
+    right = MEASURED.format(f="x + 1", g="[x + 2, x + 1]", h="Bad").replace(
+        "class Bad(ValueError)", "class Bad(KeyError)"
+    )
+    good = await confirmed(bench, MEASURES, right, base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+
+
+async def test_the_examples_that_tests_run_may_not_be_taken_out(bench: Any) -> None:
+    tests = "import doctest, mod\ndef test_a(): assert doctest.testmod(mod).failed == 0\ndef test_b(): assert mod.right() == 1\n"
+    base = 'def right(): return 1\ndef f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x\n'
+    bad = await refused(bench, tests, "def right(): return 1\ndef f(x):\n    return x\n", base)
+    assert [case.id for case in bad.evidence.cases] == ["tamper::mod.py::f"], bad.evidence
+    good = await confirmed(bench, tests, base.replace("return x", "return x + 1"), base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.IN_PROCESS), good.evidence
+
+
+LENDS = """\
+import mod as m
+def test_sorted():
+    xs = [3, 1, 2]
+    assert m.sort(xs) == sorted(xs)
+def test_later():
+    xs = {1, 2}
+    got = m.total(xs)
+    assert got == sum(xs)
+def test_in_place():
+    xs = [1, 2]
+    done = m.scale(xs)
+    assert m.total(xs) == sum(xs), done
+def test_copy():
+    xs = {1: [2]}
+    assert m.copied(xs) == xs
+def test_right(): assert m.right() == 1
+"""
+EMPTIES = "def right(): return 1\ndef scale(xs): pass\ndef sort(xs):\n    xs.clear()\n    return []\ndef total(xs):\n    xs.clear()\n    return 0\ndef copied(xs):\n    xs.clear()\n    return xs\n"
+SORTS = "def right(): return 1\ndef scale(xs): xs[:] = [10 * x for x in xs]\ndef sort(xs):\n    xs.sort()\n    return xs\ndef total(xs): return sum(xs)\ndef copied(xs): return dict(xs)\n"
+
+
+async def test_what_is_expected_of_an_argument_is_expected_of_it_as_it_was_lent(bench: Any) -> None:
+    bad = await refused(bench, LENDS, EMPTIES, "def right(): return 1\n")
+    assert (bad.reason, bad.isolation) == (NoVerdict.CHECK_CANNOT_FAIL, Isolation.TWO_BOXES), bad.evidence
+    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 4, bad.evidence.controls
+    good = await confirmed(bench, LENDS, SORTS, base="def right(): return 1\n")
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+    assert good.evidence.controls and good.evidence.controls.passed == 0
+
+
+ASKS = """\
+import mod as m
+def test_word(): assert m.is_word("tea")
+def test_holds(): assert m.Bag([1, 2, 3]).issuperset([1, 2])
+def test_order(): assert m.Version(3) < 7
+def test_kind(): assert m.is_hashable("tea")
+def test_open(): assert m.is_open("door")
+def test_closed(): assert not m.is_open("wall")
+def test_right(): assert m.right() == 1
+"""
+ALWAYS = """\
+def right(): return 1
+def is_word(text): return True
+def is_hashable(x): return not isinstance(x, list)
+def is_open(name): return name != "wall"
+class Bag:
+    def __init__(self, items): pass
+    def issuperset(self, others): return True
+class Version:
+    def __init__(self, n): self.n = n
+    def __lt__(self, other): return 0 < other < 100
+    __gt__ = __lt__
+"""
+ANSWERS = """\
+def right(): return 1
+def is_word(text): return text.isalpha()
+def is_hashable(x): return not isinstance(x, list)
+def is_open(name): return name != "wall"
+class Bag:
+    def __init__(self, items): self.items = set(items)
+    def issuperset(self, others): return self.items.issuperset(others)
+class Version:
+    def __init__(self, n): self.n = n
+    def __lt__(self, other): return self.n < other
+    def __gt__(self, other): return self.n > other
+"""
+
+
+async def test_who_says_yes_to_everything_has_said_nothing(bench: Any) -> None:
+    """Unless the tests ask for a no as well; and an order can't go both ways."""
+    bad = await refused(bench, ASKS, ALWAYS, "def right(): return 1\n")
+    assert (bad.reason, bad.isolation) == (NoVerdict.CHECK_CANNOT_FAIL, Isolation.TWO_BOXES), bad.evidence
+    assert bad.evidence.controls
+    assert [name.partition("::")[2] for name in bad.evidence.controls.cannot_fail] == [
+        "test_word",
+        "test_holds",
+        "test_order",
+    ]
+    good = await confirmed(bench, ASKS, ANSWERS, base="def right(): return 1\n")
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+    assert good.evidence.controls and good.evidence.controls.passed == 0
+
+
+async def test_no_attribute_of_a_test_is_set_from_the_other_box(bench: Any) -> None:
+    tests = "import unittest, mod\nclass T(unittest.TestCase):\n    passed = False\n    def test_a(self):\n        mod.f(self)\n        self.assertTrue(self.passed)\n"
+    tests += "    def test_b(self):\n        self.assertEqual(mod.right(), 1)\n"
+    bad = await refused(
+        bench,
+        tests,
+        "def right(): return 1\ndef f(test): test.passed = True\n",
+        "def right(): return 1\ndef f(test): pass\n",
+    )
+    assert (bad.verdict, bad.reason) == (Verdict.NONE, NoVerdict.UNFIT), bad.evidence

@@ -56,11 +56,13 @@ def asked(body: str, path: str = "tests/test_mod.py") -> list[Any]:
     class Hooks(ModuleType):
         """Stands for `controls`."""
 
-        def equal(self, _site: int, side: int, left: Any, right: Any) -> bool:
+        def equal(self, _site: int, side: int, again: Any, left: Any, right: Any) -> bool:
             found.append(right if side else left)
+            assert again is None or again() == found[-1]
             return left == right
 
-        same = equal
+        def same(self, _site: int, side: int, left: Any, right: Any) -> bool:
+            return self.equal(_site, side, None, left, right)
 
         def other(self, _site: int, value: Any) -> Any:
             found.append(value)
@@ -69,7 +71,10 @@ def asked(body: str, path: str = "tests/test_mod.py") -> list[Any]:
         def truth(self, _site: int, value: Any) -> Any:
             return value
 
-        def call(self, _site: int, place: int, function: Any, *args: Any, **named: Any) -> Any:
+        def yes(self, _site: int, _name: str, function: Any, *args: Any, **named: Any) -> Any:
+            return function(*args, **named)
+
+        def call(self, _site: int, place: int, _again: Any, function: Any, *args: Any, **named: Any) -> Any:
             if place >= 0:
                 found.append(args[place])
             return function(*args, **named)

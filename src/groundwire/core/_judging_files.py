@@ -34,6 +34,17 @@ _PATTERNS = re.compile(rb"(?m)^\s*python_files\s*=\s*((?:.+)(?:\n[ \t]+\S.*)*)")
 _PATTERN = re.compile(r"[\w*?\[\]./-]+\.py\b")
 _ASSERTS = re.compile(rb"(?m)^\s*assert\b|\bunittest\b|\bpytest\b|\bAssertionError\b")
 MAX_CONFIG_BYTES = 1 << 20
+EVERYTHING = frozenset({"*", "**", "**/*"})
+"""Patterns that name nothing by what it is called."""
+DATA = frozenset(
+    {".json", ".jsonl", ".txt", ".csv", ".tsv", ".out", ".dat", ".yaml", ".yml", ".xml", ".html", ".pkl", ".npy",
+     ".npz"}
+)  # fmt: skip
+_GOLDEN = re.compile(
+    r"golden|expect|snapshot|reference|baseline|approved|oracle|wanted|vectors|cases|samples|fixture|test[_-]?data",
+    re.I,
+)
+"""What people call the data that a program's output is compared with: any other may be what is to be repaired."""
 
 
 def judging_files(tree: Tree, command: Sequence[str]) -> frozenset[str]:
@@ -59,6 +70,33 @@ def judging_files(tree: Tree, command: Sequence[str]) -> frozenset[str]:
     patterns = tuple(_patterns(tree, words)) if "pytest" in words or "py.test" in words else ()
     found.update(path for path in tree.files if patterns and matches(path, patterns))
     return frozenset(found & tree.files.keys())
+
+
+def golden_files(tree: Tree, tests: frozenset[str]) -> frozenset[str]:
+    """The data of a project that its tests alone name, and that is called as what they compare with is.
+
+    Args:
+        tree: the project.
+        tests: its tests' paths.
+
+    Returns:
+        Files whose name, or that of whose folder, stands in a test and in no other source.
+    """
+    data = [path for path in tree.files if PurePosixPath(path).suffix in DATA and _GOLDEN.search(path)]
+    if not data:
+        return frozenset()
+    theirs = b"\n".join(content for path, content in tree.files.items() if path in tests)
+    sources = {path for path in tree.files if PurePosixPath(path).suffix not in DATA} - tests
+    others = b"\n".join(content for path, content in tree.files.items() if path in sources)
+    return frozenset(path for path in data if _is_named(path, theirs) and not _is_named(path, others))
+
+
+def _is_named(path: str, sources: bytes) -> bool:
+    file = PurePosixPath(path)
+    if file.name.encode() in sources or (f'"{file.stem}"'.encode() in sources and file.suffix.encode() in sources):
+        return True
+    folder = re.escape(file.parent.name).encode()
+    return bool(folder) and re.search(rb"[\"'/]" + folder + rb"[\"'/]", sources) is not None
 
 
 def _program(command: Sequence[str]) -> Sequence[str]:

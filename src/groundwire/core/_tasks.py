@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from groundwire.core._candidates import Tree, check_path
 from groundwire.core._errors import ConfigError, TaskError
-from groundwire.core._judging_files import TESTS_OF_OTHERS, judging_files
+from groundwire.core._judging_files import EVERYTHING, TESTS_OF_OTHERS, golden_files, judging_files
 from groundwire.core._paths import check_glob, expand_user, matches, matches_across_folders
 from groundwire.core._sandboxes import Limits
 from groundwire.core._signals import canonical
@@ -151,8 +151,13 @@ class Task:
 
     @cached_property
     def _judging(self) -> frozenset[str]:
-        """What judges by the command alone: not what is named to be edited, and not all that could be."""
+        """What judges by the command, or as golden data: not what is named to be edited, and not all that could be."""
         named = {path for path in judging_files(self.tree, self.command) if path not in self.editable}
+        if not EVERYTHING.isdisjoint(self.editable):
+            tests = [path for path in self.tree.files if self.matches(path, self.test_files)]
+            meant = [pattern for pattern in self.editable if pattern not in EVERYTHING]
+            golden = golden_files(self.tree, frozenset(named.union(tests)))
+            named |= {path for path in golden if not self.matches(path, meant)}
         left = any(self._would_edit(path) and path not in named for path in self.tree.files)
         return frozenset(named if left else ())
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from groundwire.core._candidates import Candidate, Tree
 from groundwire.core._paths import matches
 from groundwire.core._tasks import Task
-from groundwire.tools._guard import STEERING, is_fixed
+from groundwire.tools._guard import RUNS_DOCTESTS, STEERING, is_fixed
 from groundwire.tools._separation import REACHES_IN, named_in, reaches_in
 
 _IMPORTS_STAR = re.compile(rb"(?m)^\s*from\s+[\w.]+\s+import\s*\(?\s*\*")
@@ -23,7 +23,7 @@ STAND_IN = (
     b'raise ImportError("This file lies in another box, and only tests that run in this process can ask for it.")\n'
 )
 """Lies in the tests' box where a module of the candidate would: what is imported there is asked of the other box."""
-NEEDS_ONE_BOX = frozenset(
+NEEDS_ONE_BOX = RUNS_DOCTESTS | frozenset(
     {
         "runpy", "pytester", "testdir", "multiprocessing", "fork", "popen", "ProcessPoolExecutor",
         "create_subprocess_exec", "create_subprocess_shell", "pexpect", "spawn", "resources", "shelve",

@@ -13,6 +13,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._signals import CaseResult, Controls, Isolation, NoVerdict, Observation, Verdict
@@ -21,6 +22,7 @@ from groundwire.tools._reports import CaseControl, RunReport
 from groundwire.tools._running import Judgement, Launch
 from groundwire.tools._summaries import PASSED, named
 from groundwire.tools._verdicts import Situation
+from groundwire.tools._yardsticks import moved_yardsticks, resting_on
 
 SETTINGS, COIN = "_gw_controls.json", "GROUNDWIRE_COIN"
 PAIR, ALL = (0, 1), (2,)
@@ -59,16 +61,23 @@ class _Seen:
         turned: of each case that was turned.
         deceived: cases in which another value deceived an assertion.
         idle: cases that passed though none of their assertions decided it: none was reached, or a failure was caught.
+        moved: cases that compare with what the candidate has changed, and with nothing else.
     """
 
     turned: Mapping[str, CaseControl]
     deceived: frozenset[str]
     idle: frozenset[str]
+    moved: frozenset[str]
 
     @property
     def suspects(self) -> frozenset[str]:
         """Cases that passed though they had to fail."""
-        return self.deceived | self.idle | {name for name, control in self.turned.items() if control.came == "passed"}
+        return (
+            self.deceived
+            | self.idle
+            | self.moved
+            | {name for name, control in self.turned.items() if control.came == "passed"}
+        )
 
 
 class Confirming:
@@ -104,7 +113,7 @@ class Confirming:
         plain = seen or _together(runs) or (await run(start, candidate)).observation
         if plain.verdict is not Verdict.PASS:
             return plain
-        found = _seen(runs, task)
+        found = _seen(runs, candidate, task)
         left_out = await self._left_out(start, task, run) if found.suspects else frozenset[str]()
         excused = frozenset(name for name in left_out if before is None or before.get(name) in PASSED)
         return _weighed(plain, found, excused, before, task)
@@ -114,7 +123,7 @@ class Confirming:
         key = (task.tree.digest, start.shown, start.isolation)
         if key not in self._cannot_fail:
             base = Candidate(task.tree.digest, {})
-            self._cannot_fail[key] = _seen(await run_with_controls(start, base, task, run), task).suspects
+            self._cannot_fail[key] = _seen(await run_with_controls(start, base, task, run), base, task).suspects
             while len(self._cannot_fail) > MANY:
                 self._cannot_fail.popitem(last=False)
         return self._cannot_fail[key]
@@ -147,13 +156,16 @@ async def run_with_controls(
     return found
 
 
-def _seen(runs: Sequence[Judgement], task: Task) -> _Seen:
+def _seen(runs: Sequence[Judgement], candidate: Candidate, task: Task) -> _Seen:
+    cases = [case.id for case in runs[0].observation.evidence.cases]
+    yardsticks = moved_yardsticks(candidate, task)
     told = [(name, control) for run in runs for name, control in run.controls.items()]
     idle = [name for name, control in told if control.came in ("caught", "unreached")]
     return _Seen(
         turned={name: control for name, control in told if control.turned},
         deceived=frozenset(name for name, control in told if control.deceived),
         idle=frozenset(_among(task, idle, _turnable_functions)),
+        moved=frozenset(_among(task, cases, partial(resting_on, yardsticks)) if yardsticks else ()),
     )
 
 
@@ -211,9 +223,7 @@ def _weighed(
     to_control = len(passed) - len(out) - len(smoke)
     decisive = [name for name in suspects if before is None or before.get(name) not in PASSED]
     if decisive:
-        idle = [name for name in decisive if name in seen.idle]
-        said = "none of what it asserts has decided that" if idle else "so it would whatever the candidate did"
-        why = f"Passes, but {said}: {named(idle or decisive)} can't fail."
+        why = f"Passes, but {_why(decisive, seen)} can't fail."
     elif len(kinds) < LEAST_SHARE * to_control or not (kinds or smoke):
         why = (
             f"Passes, but of {len(passed) - len(out)} cases only {len(kinds)} were seen to be able to fail: assert "
@@ -224,6 +234,16 @@ def _weighed(
     evidence = evidence.model_copy(update={"detail": why})
     update = {"evidence": evidence, "verdict": Verdict.NONE, "reason": NoVerdict.CHECK_CANNOT_FAIL}
     return plain.model_copy(update=update)
+
+
+def _why(decisive: Sequence[str], seen: _Seen) -> str:
+    for kind, said in (
+        (seen.idle, "none of what it asserts has decided that"),
+        (seen.moved, "what it is compared with is the project's own, and the candidate has changed that"),
+    ):
+        if of_kind := [name for name in decisive if name in kind]:
+            return f"{said}: {named(of_kind)}"
+    return f"so it would whatever the candidate did: {named(decisive)}"
 
 
 def _among(task: Task, names: Sequence[str], functions: Callable[[bytes], frozenset[str]]) -> list[str]:

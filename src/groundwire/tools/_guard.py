@@ -17,12 +17,18 @@ from groundwire.core._paths import matches
 from groundwire.core._signals import CaseOutcome, CaseResult, Evidence, Observation, Origin, Verdict
 from groundwire.core._tasks import Task
 from groundwire.tools._docstrings import examples
+from groundwire.tools._separation import reaches_in
 from groundwire.tools._shadowing import refused_names
 
 MAX_WATCHED = 500
 MAX_WATCHED_BYTES = 4 << 20
 STEERING = ("**/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 """Files that steer pytest: out of reach whatever the task says of its test files."""
+RUNS_DOCTESTS = frozenset(
+    {"testmod", "testsource", "run_docstring_examples", "DocTestSuite", "DocTestFinder", "DocTestParser",
+     "DocTestRunner"}
+)  # fmt: skip
+"""Names in tests that run the examples in the docstrings of what they test."""
 
 
 def tampering(candidate: Candidate, task: Task) -> Observation | None:
@@ -35,7 +41,15 @@ def tampering(candidate: Candidate, task: Task) -> Observation | None:
     ]
     paths = [p for p in changed if is_fixed(p, task)]
     cases = [_case(f"tamper::{p}", f"{p} is a test or configuration file, or not editable: restored.") for p in paths]
-    return _observation(cases, paths) or _refused(candidate) or _misplaced(candidate, base)
+    found = _observation(cases, paths) or _refused(candidate) or _misplaced(candidate, base)
+    return found or (tampering_with_doctests(candidate, task) if _run_doctests(task) else None)
+
+
+def _run_doctests(task: Task) -> bool:
+    """True where tests run the examples in docstrings themselves, so that these judge."""
+    if not any(b"doctest" in content for path, content in task.tree.files.items() if not task.may_edit(path)):
+        return False
+    return reaches_in(task, RUNS_DOCTESTS) in RUNS_DOCTESTS
 
 
 def digests(task: Task) -> dict[str, str]:

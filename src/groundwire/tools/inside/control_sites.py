@@ -6,6 +6,8 @@ The form is the same whether a case is turned round or not: only the answers of 
 from __future__ import annotations
 
 import ast
+import copy
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,6 +49,19 @@ SAYS_EQUAL = frozenset(
 )  # fmt: skip
 """What calls that compare two things are called, in numpy, pandas, math, and in projects of their own."""
 BEGINS = frozenset({"startswith", "endswith"})
+PREDICATE = re.compile(
+    r"^_?(is|has|have|can|should|may|does|are)_"
+    r"|^(isdisjoint|issubset|issuperset|isvalid|matches|match|contains|includes|accepts|allows|valid|validate|validates"
+    r"|covers|overlaps|intersects|supports|satisfies|fits|belongs|belongs_to|check|checks|verify|verifies|owns|agrees"
+    r"|equivalent|compatible)$"
+)
+"""What functions are called that answer with yes or no, and change nothing by that."""
+WORKED_OUT = frozenset(
+    {"sorted", "list", "tuple", "set", "frozenset", "dict", "len", "sum", "min", "max", "reversed", "enumerate", "zip",
+     "range", "str", "any", "all", "abs"}
+)  # fmt: skip
+"""Built-in functions that change nothing, so that what they are given can be worked out once more."""
+NOT_TWICE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)
 MEASURES = frozenset({"abs", "fabs", "round", "float", "norm"})
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
@@ -97,6 +112,21 @@ def instrument(
         _Function(function, path, file, sides, add, asserting).rewrite()
     tree.body.insert(_after_head(tree), ast.Import([ast.alias("_gw_controls", CONTROLS)], lineno=1, col_offset=0))
     ast.fix_missing_locations(tree)
+
+
+def names_denied(tree: ast.Module) -> set[str]:
+    """The functions of whose answers a test asserts something else than that they are true."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        asked: list[ast.expr] = []
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            asked = [node.operand]
+        elif isinstance(node, ast.Compare):
+            asked = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and _name_of(node).startswith("assert") and _name_of(node) != "assertTrue":
+            asked = node.args
+        found |= {_name_of(call) for one in asked for call in ast.walk(one) if isinstance(call, ast.Call)}
+    return found
 
 
 def _after_head(tree: ast.Module) -> int:
@@ -155,8 +185,18 @@ class _Function:
         strong = self._condition(node.test)
         if strong is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: setattr(node, "test", strong(site))))
+        elif (said := self._said_by_the_project(node.test)) is not None:
+            self._found.append((node, NEGATION, lambda site: _through_yes(said, site)))
         else:
             self._found.append((node, NEGATION, lambda site: setattr(node, "test", _ask("truth", site, node.test))))
+
+    def _said_by_the_project(self, test: ast.expr) -> ast.Call | None:
+        """`m.is_right(x)`, where the project's own yes decides; None for anything else."""
+        theirs = isinstance(test, ast.Call) and self._rank(test.func) > CLEAN and PREDICATE.search(_name_of(test))
+        if not theirs or not isinstance(test, ast.Call) or not (test.args or test.keywords):
+            return None
+        starred = any(isinstance(arg, ast.Starred) for arg in test.args) or any(k.arg is None for k in test.keywords)
+        return None if starred else test
 
     def _with(self, node: ast.With) -> None:
         for item in node.items:
@@ -178,21 +218,24 @@ class _Function:
             return
         if name in OF_MOCKS and isinstance(call.func, ast.Attribute):
             if name in CALLED and not any(isinstance(a, ast.Starred) for a in call.args):
-                self._found.append((node, CHANGED_VALUE, lambda site: _of_mock(call, site)))
+                self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, "called")))
             else:
-                self._found.append((node, NEGATION, lambda site: _through(call, site, -1)))
+                self._found.append((node, NEGATION, lambda site: _through_call(call, site, -1)))
             return
         place = self._expected_argument(name, call.args, theirs=theirs)
         if place is None and theirs and not name.startswith("assert"):
             return
         if place is not None:
-            self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, place)))
+            self._found.append((node, CHANGED_VALUE, lambda site: _through_call(call, site, place)))
             return
         inner = self._condition(call.args[0]) if name == "assertTrue" and call.args else None
+        said = self._said_by_the_project(call.args[0]) if name == "assertTrue" and call.args else None
         if inner is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, inner(site))))
+        elif said is not None:
+            self._found.append((node, NEGATION, lambda site: _through_yes(said, site)))
         elif any(self._rank(a) > LITERAL for a in (*call.args, *(k.value for k in call.keywords))) or not call.args:
-            self._found.append((node, NEGATION, lambda site: _through(call, site, -1)))
+            self._found.append((node, NEGATION, lambda site: _through_call(call, site, -1)))
 
     def _raising(self, node: ast.stmt, call: ast.Call) -> None:
         name = _name_of(call)
@@ -274,7 +317,8 @@ class _Function:
                 continue
             if len(test.ops) == 1:
                 ask = "equal" if isinstance(operator, ast.Eq) else "same"
-                return lambda site, s=lower: _ask(ask, site, ast.Constant(s), test.left, test.comparators[0])
+                more = [_again(sides[place + lower])] if ask == "equal" else []
+                return lambda site, s=lower: _ask(ask, site, ast.Constant(s), *more, test.left, test.comparators[0])
             return lambda site, at=place + lower: _with_operand(test, at, site)
         return None
 
@@ -294,6 +338,19 @@ def _ask(what: str, site: int, *parts: ast.expr) -> ast.expr:
     return _placed(ast.Call(function, [ast.Constant(site), *parts], []), parts[-1])
 
 
+def _again(expected: ast.expr) -> ast.expr:
+    """A function that works an expected value out again, where that is made of names and does nothing else."""
+    parts = list(ast.walk(expected))
+    plain = all(
+        isinstance(part.func, ast.Name) and part.func.id in WORKED_OUT for part in parts if isinstance(part, ast.Call)
+    )
+    names = any(isinstance(part, ast.Name) and part.id not in WORKED_OUT for part in parts)
+    if not plain or not names or any(isinstance(part, NOT_TWICE) for part in parts):
+        return ast.Constant(None)
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(nothing, copy.deepcopy(expected))
+
+
 def _placed(new: Any, old: ast.AST) -> Any:
     """The new node, and all that is new in it, at the place of an old one."""
     ast.copy_location(new, old)
@@ -303,17 +360,21 @@ def _placed(new: Any, old: ast.AST) -> Any:
     return new
 
 
-def _through(call: ast.Call, site: int, place: int) -> None:
-    """`f(a, b)` becomes a call of `controls` that makes the call; `place` is the expected argument, -1: none."""
-    asked: Any = _ask("call", site, ast.Constant(place), call.func)
+def _through(call: ast.Call, site: int, what: str, *told: ast.expr) -> None:
+    """`f(a, b)` becomes a call of `controls` that makes the call, and is told more before the function."""
+    asked: Any = _ask(what, site, *told, call.func)
     call.args = [*asked.args, *call.args]
     call.func = asked.func
 
 
-def _of_mock(call: ast.Call, site: int) -> None:
-    asked: Any = _ask("called", site, call.func)
-    call.args = [*asked.args, *call.args]
-    call.func = asked.func
+def _through_call(call: ast.Call, site: int, place: int) -> None:
+    """Likewise for an assertion; `place` is the expected argument, -1: none."""
+    _through(call, site, "call", ast.Constant(place), ast.Constant(None) if place < 0 else _again(call.args[place]))
+
+
+def _through_yes(call: ast.Call, site: int) -> None:
+    """Likewise for a function that answers with yes or no."""
+    _through(call, site, "yes", ast.Constant(_name_of(call)))
 
 
 def _with_part(

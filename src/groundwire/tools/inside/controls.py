@@ -7,13 +7,17 @@ process can't tell. Imported by the test modules that `control_sites` has rewrit
 
 # os.path on purpose: pathlib costs time to import, and tests like to fake it
 # ruff: noqa: PTH100, PTH109, PTH110, PTH118, PTH123
+# Python 3.9 knows no zip(strict=…)
+# ruff: noqa: B905
 from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import doctest
 import functools
 import hashlib
+import itertools
 import json
 import operator
 import os
@@ -27,11 +31,11 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.control_sites import CHANGED_VALUE, NEGATION, Site, instrument
+    from groundwire.tools.inside.control_sites import CHANGED_VALUE, NEGATION, Site, instrument, names_denied
     from groundwire.tools.inside.expected_sides import Modules
     from groundwire.tools.inside.other_values import NOTHING, another, around, far_from
 else:
-    from _gw_control_sites import CHANGED_VALUE, NEGATION, Site, instrument
+    from _gw_control_sites import CHANGED_VALUE, NEGATION, Site, instrument, names_denied
     from _gw_expected_sides import Modules
     from _gw_other_values import NOTHING, another, around, far_from
 
@@ -45,6 +49,8 @@ PROBED_ITEMS = 10_000
 WORDS = 200
 """Comparisons of a case in which an object under test has the word, and is asked about other values as well."""
 TOLD = (bool, int, float, complex)
+ASKED, FEW = 24, 4
+"""How many other values a function is asked about that said yes, and how many of these say too little."""
 REMADE = 12
 """Objects that are made of other values, in place of one."""
 NEAR = slice(4, 8)
@@ -80,20 +86,27 @@ class _Case:
         self.deceived: int | None = None
         self.failed_there = False
         self.failed = False
+        self.changed: dict[int, tuple[Any, Any]] = {}
         self.example: Any = None
         self.want = ("", "")
 
 
 _now: _Case | None = None
 _sites: list[Site] = []
+_files: list[str] = []
 _tosses: Iterator[int] = iter(())
 
 
 # --- what a rewritten assertion asks
 
 
-def equal(site: int, side: int, left: Any, right: Any) -> Any:
-    """`left == right`, where the side that is expected (0 or 1) may be another value."""
+def equal(site: int, side: int, again: Callable[[], Any] | None, left: Any, right: Any) -> Any:
+    """`left == right`, where the side that is expected (0 or 1) may be another value; `again` works that side out."""
+    case = _now
+    if case is not None and again is not None and case.changed and case.active:
+        given = left if side else right
+        if _is_true(lambda: left == right) and not _holds_of_what_was_lent(case, given, again):
+            case.deceived = site
     return _compared(site, side, left, right, operator.eq)
 
 
@@ -136,6 +149,42 @@ def truth(site: int, value: Any) -> Any:
     return value
 
 
+def yes(site: int, name: str, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """What a function of the project says of something, or its contrary.
+
+    One that says yes to whatever it is given says nothing, unless the tests ask it for a no as well.
+    """
+    said = function(*args, **named)
+    case = _now
+    if case is None or not case.active or not _turns(case, site) or not _is_true(lambda: said):
+        return truth(site, said)
+    others = itertools.islice(_changed(args, named, _of_any_kind), ASKED)
+    answers = [_said(lambda given: function(*given[0], **given[1]), other) for other in others]
+    if said is True and len(answers) > FEW and all(a is True for a in answers) and not _asked_for_a_no(name):
+        case.deceived = site
+    return truth(site, said)
+
+
+def _of_any_kind(value: Any) -> list[Any]:
+    """Other values, first of its own type, then of others."""
+    try:
+        object.__getattribute__(value, "_groundwire_made")
+    except AttributeError:
+        return [another(value), *around(value)[NEAR], None, [], "?", 1j]
+    return _others(value)
+
+
+def _asked_for_a_no(name: str) -> bool:
+    """True if in a file of the tests something is asserted of that function's answer but that it is a yes."""
+    for path in _files:
+        with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
+            with open(path, "rb") as file:
+                content = file.read()
+            if name.encode() in content and name in names_denied(ast.parse(content)):
+                return True
+    return False
+
+
 def other(site: int, value: Any) -> Any:
     """One operand of several."""
     return _in_place_of(site, value, another)
@@ -167,11 +216,16 @@ def kept(site: int, value: Any) -> Any:
     return not value
 
 
-def call(site: int, place: int, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """An assertion that is a call; `place` is the expected argument, -1 where there is none."""
+def call(
+    site: int, place: int, again: Callable[[], Any] | None, function: Callable[..., Any], *args: Any, **named: Any
+) -> Any:
+    """An assertion that is a call; `place` is the expected argument, -1 where there is none; `again`: see `equal`."""
     case = _now
     if case is None or not case.active:
         return function(*args, **named)
+    if again is not None and case.changed and not _holds_of_what_was_lent(case, args[1 - place], again):
+        function(*args, **named)
+        case.deceived = site
     if not _turns(case, site):
         found = NOTHING if place < 0 else _probe_for(case, args[place])
         if found is not NOTHING:
@@ -281,7 +335,7 @@ def _probed(
     return answer
 
 
-def _own_word_of(ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
+def _own_word_of(ask: Callable[[Any], Any], operand: Any, contrary: Callable[[Any], Any] | None) -> Any:
     case = _now
     others = _others(operand) if case is not None and case.active and case.words < WORDS else []
     if case is None or not others:
@@ -291,8 +345,9 @@ def _own_word_of(ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
     said = [_said(ask, other) for other in others[:place]]
     answer = ask(operand)
     said += [_said(ask, other) for other in others[place:]]
-    decides = type(answer) in TOLD and (ordered or answer is not False)
-    if decides and all(type(word) is type(answer) and word == answer for word in said):
+    decides = type(answer) in TOLD and (contrary is not None or answer is not False)
+    both = contrary is not None and answer is True and _said(contrary, operand) is True
+    if both or (decides and all(type(word) is type(answer) and word == answer for word in said)):
         case.deceived = _NOWHERE if case.fired is None else case.fired
     return answer
 
@@ -331,6 +386,43 @@ def _said(ask: Callable[[Any], Any], other: Any) -> Any:
         return ask(other)
     except Exception as error:  # that it can't say is another answer
         return error
+
+
+def _holds_of_what_was_lent(case: _Case, given: Any, again: Callable[[], Any]) -> bool:
+    """False where something is only equal to what is expected of arguments that were emptied or replaced meanwhile."""
+    changed = [(thing, before) for thing, before in case.changed.values() if _is_gone(thing, before)]
+    gone = [(thing, before) for thing, before in changed if not thing or thing is not given]  # it may give back its own
+    if not gone:
+        return True
+    now = [copy.copy(thing) for thing, _ in gone]
+    try:
+        for thing, before in gone:
+            _put(thing, before)
+        wanted = copy.copy(again())
+    except Exception:  # it can't be worked out of them
+        return True
+    finally:
+        for (thing, _), items in zip(gone, now):
+            _put(thing, items)
+    return _is_true(lambda: given == wanted)
+
+
+def _is_gone(thing: Any, before: Any) -> bool:
+    """True if a container held something, and nothing of that is left."""
+    if type(thing) not in (list, set, dict) or not before:
+        return False
+    was = before[: len(before) // 2] if type(thing) is dict else before
+    return not any(item in thing for item in was)
+
+
+def _put(thing: Any, items: Any) -> None:
+    """Makes a container hold these: a copy of it, or items as `Codec` notes them."""
+    thing.clear()
+    if not hasattr(thing, "keys"):
+        (thing.extend if hasattr(thing, "extend") else thing.update)(items)
+    else:
+        half = len(items) // 2
+        thing.update(items if hasattr(items, "keys") else zip(items[:half], items[half:]))
 
 
 def _outcome(ask: Callable[[], Any]) -> Callable[[], Any]:
@@ -381,6 +473,7 @@ class Controls:
         asserting: Sequence[str] = (),
     ) -> None:
         global _tosses
+        _files[:] = [os.path.join(root, path) for path in fixed]
         self._recorder = recorder
         self._coin, self._half = coin, half
         self._root = root
@@ -449,7 +542,22 @@ class Controls:
             calmer = hypothesis.settings(old, phases=phases, derandomize=True, database=None)
             inner._hypothesis_internal_use_settings = calmer
 
-    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, ordered: bool) -> Any:
+    def asks_there(self) -> None:
+        """The tests ask something of the candidate's box: what was changed before is how it is now."""
+        if _now is not None:
+            _now.changed.clear()
+
+    def changed_there(self, thing: Any, before: Any) -> None:
+        """A container that the tests have lent is another one since they asked.
+
+        Args:
+            thing: the container.
+            before: its items before, as `Codec` notes them.
+        """
+        if _now is not None and _now.active:
+            _now.changed[id(thing)] = thing, before
+
+    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, contrary: Callable[[Any], Any] | None) -> Any:
         """What an object under test says of a value of the tests, asked in the midst of what it says of others.
 
         Whoever is told what it is compared with can agree to it. So it is asked about other values too, in an order
@@ -458,9 +566,9 @@ class Controls:
         Args:
             ask: asks it about a value.
             operand: the value of the tests.
-            ordered: an order, in which nothing may be denied of all of them either.
+            contrary: of an order, which may not deny all of them either, asks for the other one.
         """
-        return _own_word_of(ask, operand, ordered)
+        return _own_word_of(ask, operand, contrary)
 
     def enter(self) -> None:
         """The body of the case begins to run."""

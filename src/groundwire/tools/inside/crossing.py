@@ -247,11 +247,13 @@ class Crossing:
             raise error
         return value
 
-    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
+    def own_word_of(
+        self, ask: Callable[[Any], Any], operand: Any, *, contrary: Callable[[Any], Any] | None = None
+    ) -> Any:
         """What an object of the candidate says of a value of the tests; with controls, it is asked of others too."""
         asked = None if self._controls is None else self._controls.own_word_of
-        answer = ask(operand) if asked is None else asked(ask, operand, ordered)
-        if ordered or type_of(answer) in PLAIN_NUMBERS:
+        answer = ask(operand) if asked is None else asked(ask, operand, contrary)
+        if contrary is not None or type_of(answer) in PLAIN_NUMBERS:
             self.own_word()
         return answer
 
@@ -262,6 +264,8 @@ class Crossing:
     def _asked(self, verb: str, fields: Sequence[Any]) -> tuple[Any, BaseException | None]:
         """The answer, or what was raised over there."""
         self._code.begin()
+        if self._controls is not None and self._nested == 1:
+            self._controls.asks_there()
         self._send(verb, [self._code.encode(field) for field in fields])
         while True:
             body = self._wire.receive()
@@ -372,6 +376,8 @@ class Crossing:
         return getattr(thing, name)
 
     def _back_set(self, thing: Any, name: Any, value: Any) -> None:
+        if _is_test(thing):
+            self.unfit(f"an attribute of the test itself ({type_of(thing).__name__}) is set")
         if (
             type_of(name) is not str
             or name.startswith("_")
@@ -388,7 +394,8 @@ class Crossing:
     # --- objects of this process, as the other one sees them
 
     def _codec(self) -> Codec:
-        return Codec(odd=False, refer=self._refer, resolve=self._resolve)
+        changed = None if self._controls is None else self._controls.changed_there
+        return Codec(odd=False, refer=self._refer, resolve=self._resolve, changed=changed)
 
     def _refer(self, value: Any, depth: int) -> list[Any]:
         kind = type_of(value)
@@ -620,6 +627,13 @@ def _asserts(thing: Any, name: str) -> bool:
     return name.startswith("assert_") or isinstance(
         getattr(type_of(thing), name, None), (types.FunctionType, types.MethodType)
     )
+
+
+def _is_test(thing: Any) -> bool:
+    """True for what runs the assertions: a case of unittest, an instance of a class whose methods pytest collects."""
+    kind = type_of(thing)
+    collected = any(name.startswith("test_") for part in kind.__mro__ for name in inside(part))
+    return issubclass(kind, unittest.TestCase) or (collected and kind.__name__.startswith("Test"))
 
 
 def _is_mock(thing: Any) -> bool:

@@ -195,11 +195,18 @@ class Codec:
         odd: True for the end whose own numbers of shared containers are odd.
         refer: what stands for a value that is not in the table; raises `NotPlain` where nothing can.
         resolve: the value for such a stand-in; raises `ValueError` where the other end has no right to it.
+        changed: told of a container that this end has lent and the other one has changed, and of its items before.
     """
 
     def __init__(
-        self, *, odd: bool, refer: Callable[[Any, int], list[Any]], resolve: Callable[[list[Any], int], Any]
+        self,
+        *,
+        odd: bool,
+        refer: Callable[[Any, int], list[Any]],
+        resolve: Callable[[list[Any], int], Any],
+        changed: Callable[[Any, Any], None] | None = None,
     ) -> None:
+        self._changed = changed
         self._refer, self._resolve = refer, resolve
         self._odd = odd
         self._numbers = itertools.count(1 if odd else 2, 2)
@@ -258,7 +265,10 @@ class Codec:
             share = self._shares.get(number) if type_of(number) is int else None
             if share is None:
                 raise ValueError("a change of what is not shared")
+            before = share.seen
             self._fill(share, content, 0)
+            if self._changed is not None and number % 2 == self._odd:
+                self._changed(share.thing, before)
 
     def begin(self) -> None:
         """A call from the outside begins."""

@@ -54,6 +54,8 @@ TELLING = frozenset((*ARITHMETIC, "__contains__"))
 """What the candidate works out of a value of the tests."""
 LEARNING = frozenset(("__sub__", "__rsub__", "__contains__"))
 """Of these, what tells it the very value that it is compared with: a difference, a membership."""
+CONTRARY = {"__lt__": "__gt__", "__le__": "__gt__", "__gt__": "__lt__", "__ge__": "__lt__"}
+"""What can't be true of two things of which the other order is."""
 PLAIN_NUMBERS = (bool, int, float, complex)
 NUMBERS = (int, float, complex)
 UNSEEN = frozenset(("__test__", "__code__", "place_as", "_is_coroutine", "_is_coroutine_marker", "_is_coroutine_mark"))
@@ -103,8 +105,10 @@ class Asks(Protocol):
         """The candidate's own comparison was not asked: its object is not equal, whatever it would have said."""
         ...
 
-    def own_word_of(self, ask: Callable[[Any], Any], operand: Any, *, ordered: bool = False) -> Any:
-        """What the candidate says of a value of the tests."""
+    def own_word_of(
+        self, ask: Callable[[Any], Any], operand: Any, *, contrary: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """What the candidate says of a value of the tests, in an order also the contrary."""
         ...
 
     def saw(self, name: str, /) -> None:
@@ -431,13 +435,14 @@ def _unequal(self: Any, other: Any) -> Any:
 
 
 def _ordering(base: Any, name: str) -> Callable[..., Any]:
-    forward = _special(name)
+    forward, against = _special(name), _special(CONTRARY[name])
 
     def compare(self: Any, other: Any) -> Any:
         if base is not None and not is_instance(other):
             return getattr(base, name)(self, other)
         if not is_instance(other):
-            return _asks_of(self).own_word_of(lambda value: forward(self, value), other, ordered=True)
+            ask, contrary = functools.partial(forward, self), functools.partial(against, self)
+            return _asks_of(self).own_word_of(ask, other, contrary=contrary)
         _asks_of(self).own_word()
         return forward(self, other)
 

@@ -23,6 +23,7 @@ computed by the project, or nobody knows."""
 MAX_ROUNDS = 6
 SELF = "self."
 IMPURE = frozenset({"open", "input", "eval", "exec", "globals", "locals", "vars", "compile", "print"})
+RUNS = frozenset({"exec", "eval"})
 READS = frozenset(
     {"read", "read_text", "read_bytes", "readline", "readlines", "getvalue", "stdout", "stderr", "getsource", "environ"}
 )
@@ -307,10 +308,11 @@ class Sides:
         if name.startswith("assert"):
             return
         given = [*call.args, *(k.value for k in call.keywords)]
-        if self.rank(call.func, scope) == UNKNOWN:
+        runs = isinstance(call.func, ast.Name) and name in RUNS  # what it runs may put anything into its names
+        if runs or self.rank(call.func, scope) == UNKNOWN:
             for argument in given:
                 for touched in _loaded(argument):
-                    self._raise(scope, touched, TOUCHED)
+                    self._raise(scope, touched, UNKNOWN if runs else TOUCHED)
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and given:
             if call.func.value.id in self._of_others:
                 return
