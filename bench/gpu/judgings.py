@@ -4,10 +4,11 @@
 
 It is improve's own run of samples (its graph, its ledger in a file, hidden tests, two processor seconds a case), with
 answers by rule in the place of a model's: as small models give them, `RIGHT` of them right, `--hangs` never ending,
-the others wrong values, exceptions and text that is no Python; a task's answers are mostly different. CPU seconds are those
-of everything, namespaces included, counted by a control group; `own` is the share of this process. The sandbox and the
-isolation that the signals name are told, so that a machine on which it is less than two boxes is seen at once. Two
-tasks go before, since a process imports what it needs once; the sandbox and its servers start within what is counted.
+the others wrong values, exceptions and text that is no Python; a task's answers are mostly different. CPU seconds are
+those of everything, namespaces included, counted by a control group (without one, of what this process has waited for);
+`own` is the share of this process. The sandbox and the isolation that the signals name are told, so that a machine on
+which it is less than two boxes is seen at once. Two tasks go before, since a process imports what it needs once; the
+sandbox and its servers start within what is counted.
 """
 
 from __future__ import annotations
@@ -47,7 +48,18 @@ from groundwire.training.rewards._judging import CASE_S
 
 RIGHT, HANGS, BROKEN = 0.05, 0.02, 0.08
 """Shares of the answers; each that hangs costs two processor seconds, so that its share can be told."""
-VALUES = ("None", "0", "[]", "args[0]", "sorted(args)", "len(args)", "str(args[0])", "args[0][0]", "args[0] + 1", "sum(args[0])")
+VALUES = (
+    "None",
+    "0",
+    "[]",
+    "args[0]",
+    "sorted(args)",
+    "len(args)",
+    "str(args[0])",
+    "args[0][0]",
+    "args[0] + 1",
+    "sum(args[0])",
+)
 SEEN_S = 0.1
 _HEAD = re.compile(r"```python\ndef (\w+)\(\s*$")
 
@@ -140,7 +152,9 @@ def _children() -> int:
     return told
 
 
-async def judged(data: Path, programs: int, samples: int, at_once: int, hangs: float, cpu: Callable[[], float]) -> dict[str, Any]:
+async def judged(
+    data: Path, programs: int, samples: int, at_once: int, hangs: float, cpu: Callable[[], float]
+) -> dict[str, Any]:
     """One run, and its figures."""
     started = Started()
     with tempfile.TemporaryDirectory() as folder:
@@ -182,13 +196,19 @@ async def judged(data: Path, programs: int, samples: int, at_once: int, hangs: f
     }
 
 
+def _waited_for() -> float:
+    return sum(os.times()[:4])
+
+
 def main() -> None:
     """As the module says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--programs", type=lambda text: int(text or 100), default=100)
     parser.add_argument("--samples", type=int, default=24)
-    parser.add_argument("--at-once", type=int, default=256, help="episodes at a time; a model's engine decides otherwise")
+    parser.add_argument(
+        "--at-once", type=int, default=256, help="episodes at a time; a model's engine decides otherwise"
+    )
     parser.add_argument("--hangs", type=float, default=HANGS)
     asked = parser.parse_args()
 
@@ -197,7 +217,11 @@ def main() -> None:
         await judged(asked.data, 2 * asked.samples, *rest)  # what a process pays once
         tell("judgings", await judged(asked.data, asked.programs, *rest))
 
-    with cpu_counter() as cpu:
+    with contextlib.ExitStack() as stack:
+        try:
+            cpu = stack.enter_context(cpu_counter())
+        except OSError:
+            cpu = _waited_for
         asyncio.run(both(cpu))
 
 

@@ -1,4 +1,4 @@
-"""`improve`'s run of samples, with a script in the place of a model: one sandbox and its few servers judge all tasks."""
+"""`improve`'s run of samples, a script in the place of the model: one sandbox and its few servers judge all tasks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,13 @@ ROWS = [
     }
     for number in range(1, 9)
 ]
-SAMPLES_OF = ("n):\n    return n + {}", "n):\n    return 1 + {}", "n):\n    raise OSError", "n):\n    return None", "n, m):\n    return 0")
+SAMPLES_OF = (
+    "n):\n    return n + {}",
+    "n):\n    return 1 + {}",
+    "n):\n    raise OSError",
+    "n):\n    return None",
+    "n, m):\n    return 0",
+)
 """The second passes the visible test alone."""
 
 

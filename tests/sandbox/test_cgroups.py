@@ -163,16 +163,14 @@ async def test_nobody_else_waits_while_the_kernel_moves_a_command_into_its_group
     monkeypatch.setattr(Cgroup, "add", slow)
     try:
         running = asyncio.create_task(box.run(["python", "-c", "print(1)"], Tree(), Limits(wall_s=20)))
-        while not began.is_set():
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(began.wait, 20)
         may_go_on.set()
         assert (await running).stdout == b"1\n"
 
         began.clear()
         may_go_on.clear()
         cancelled = asyncio.create_task(box.run(["python", "-c", "print(2)"], Tree(), Limits(wall_s=20)))
-        while not began.is_set():
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(began.wait, 20)
         cancelled.cancel()
         asyncio.get_running_loop().call_later(0.05, may_go_on.set)
         with pytest.raises(asyncio.CancelledError):
