@@ -5,10 +5,11 @@
 It is improve's own run of samples (its graph, its ledger in a file, hidden tests, two processor seconds a case), with
 answers by rule in the place of a model's: as small models give them, `RIGHT` of them right, `--hangs` never ending,
 the others wrong values, exceptions and text that is no Python; a task's answers are mostly different. CPU seconds are
-those of everything, namespaces included, counted by a control group (without one, of what this process has waited for);
-`own` is the share of this process. The sandbox and the isolation that the signals name are told, so that a machine on
-which it is less than two boxes is seen at once. Two tasks go before, since a process imports what it needs once; the
-sandbox and its servers start within what is counted.
+those of everything, namespaces included, counted by a control group (without one, of what this process has waited
+for); `own` is the share of this process, and what its event loop was at work, by the clock, bounds one run. The
+sandbox and the isolation that the signals name are told, so that a machine on which it is less than two boxes is seen
+at once. Two tasks go before, since a process imports what it needs once; the sandbox and its servers start within
+what is counted.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from groundwire.core._records import episodes_of
 from groundwire.core._settings import Settings
 from groundwire.memory import SqlStore
 from groundwire.models import ScriptedBackend
+from groundwire.sandbox._process import Process
 from groundwire.training.rewards._judging import CASE_S
 
 RIGHT, HANGS, BROKEN = 0.05, 0.02, 0.08
@@ -118,15 +120,12 @@ class JudgingRun(SampleRun):
 
 
 class Started:
-    """Counts what this process starts, and how many of it live at once."""
+    """Counts what this process starts, how many of it live at once, and how long the event loop was at work."""
 
     def __init__(self) -> None:
         self.programs = 0
         self.most = 0
-        sys.addaudithook(self._hook)
-
-    def _hook(self, event: str, _arguments: tuple[Any, ...]) -> None:
-        self.programs += event == "subprocess.Popen"
+        self.waited_s = 0.0
 
     @contextlib.asynccontextmanager
     async def watched(self) -> AsyncGenerator[None]:
@@ -137,11 +136,28 @@ class Started:
                 self.most = max(self.most, _children())
                 await asyncio.sleep(SEEN_S)
 
+        loop: Any = asyncio.get_running_loop()
+        started: Any = Process
+        select, start = loop._selector.select, started.__init__
+
+        def waits(timeout: float | None = None) -> Any:
+            began = time.perf_counter()
+            try:
+                return select(timeout)
+            finally:
+                self.waited_s += time.perf_counter() - began
+
+        def starts(process: Process, *arguments: Any, **more: Any) -> None:
+            self.programs += 1
+            start(process, *arguments, **more)
+
+        loop._selector.select, started.__init__ = waits, starts
         looking = asyncio.create_task(look())
         try:
             yield
         finally:
             looking.cancel()
+            loop._selector.select, started.__init__ = select, start
 
 
 def _children() -> int:
@@ -190,6 +206,7 @@ async def judged(
         "cpu_ms_each": round(1000 * spent / different, 1),
         "own_cpu_ms_each": round(1000 * own / different, 2),
         "a_second_and_core": round(different / spent, 1),
+        "loop_at_work_ms_each": round(1000 * (took - started.waited_s) / different, 2),
         "programs_started": started.programs,
         "children_at_most": started.most,
         **seen,
