@@ -5,7 +5,8 @@
 #   bench/gpu/session.sh PARTS                  begins, in a session of its own; goes on when the call that began it ends
 #   bench/gpu/session.sh PARTS wait SECONDS     shows what is new, until SECONDS are over, a step has failed or all is done;
 #                                               copies results and logs to $OUT. A machine that is given back when nobody
-#                                               calls is kept by one such call after the other
+#                                               calls is kept by one such call after the other. Its status: 0, it goes on;
+#                                               1, a step has failed; 2, nothing runs any more
 #   bench/gpu/session.sh PARTS again STEP       ends STEP where it still runs, and runs it once more beside the rest
 #   bench/gpu/session.sh PARTS stop             ends all of it
 #   bench/gpu/session.sh PARTS fetch [NAME…]    copies what there is to $OUT; of NAME the ledger too
@@ -21,7 +22,7 @@
 #                second; they begin with the ledger of verified-0, whose first samples they share
 #   repair       a model shown what failed, before and after, on the held-out tasks (verified-0)
 # All ends LAST seconds (default 1,260) after the beginning. PARTS/session holds results.jsonl (a line a figure, the moment
-# it is made) and a folder a step. SKIP="n k": leaves steps out. SMALL=1: on a CPU, see burst.sh and improve.sh.
+# it is made) and a folder a step. SKIP="n k": leaves steps out, which gives their time to the others. SMALL=1: on a CPU, see burst.sh and improve.sh.
 set -uo pipefail
 parts=$(cd "$1" && pwd); verb=${2:-begin}; shift; [ $# = 0 ] || shift
 own=$(realpath "$0")
@@ -72,7 +73,7 @@ wait_for() {
     sleep 1
   done
   copy_out
-  return $status  # 0: it goes on; 1: a step has failed; 2: nothing runs any more
+  return $status
 }
 # A number in a file is of a process of ours for as long as that is the one which was started then.
 started_at() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }

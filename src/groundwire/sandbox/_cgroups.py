@@ -7,7 +7,9 @@ import itertools
 import os
 import signal
 import time
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from groundwire.core._errors import SandboxCrashed
@@ -18,7 +20,18 @@ GIVE_UP_S = 10.0
 PAUSE_S = 0.001
 MAX_FREE = 64
 READ_BYTES = 1 << 16
+MOVERS = 4
 _numbers = itertools.count()
+
+
+def movers() -> Executor:
+    """Threads that put processes into groups, and do nothing else: nobody waits there for a person or a model."""
+    return _movers_of(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _movers_of(_pid: int) -> Executor:
+    return ThreadPoolExecutor(MOVERS, "groundwire-cgroups")  # by process: threads don't come along with a fork
 
 
 @dataclass(frozen=True)

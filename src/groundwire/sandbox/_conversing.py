@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from groundwire.core._errors import SandboxCrashed
 from groundwire.core._sandboxes import ExecResult, LimitName, Limits
 from groundwire.sandbox._capture import Drain
-from groundwire.sandbox._cgroups import Cgroup
+from groundwire.sandbox._cgroups import Cgroup, movers
 from groundwire.sandbox._exchange import Channel, JobReport
 from groundwire.sandbox._process import ProcessHandle
 from groundwire.sandbox.guest import wire
@@ -90,7 +90,7 @@ async def _admit(channel: Channel, group: Cgroup | None, adopts: bool) -> Proces
         raise SandboxCrashed("The sandbox ended as soon as it had started.") from error
     if group is not None:
         # in a thread: the kernel may take milliseconds, for which everybody else's commands would stand still
-        moving = asyncio.ensure_future(asyncio.to_thread(group.add, pid))
+        moving = asyncio.get_running_loop().run_in_executor(movers(), group.add, pid)
         try:
             await asyncio.shield(moving)
         except OSError as error:
