@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
+from groundwire.core._sandboxes import Sandbox
 from groundwire.core._signals import Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.logs._functions import function_task
+from groundwire.sandbox._fork_servers import ForkServers, with_fork_servers
 from groundwire.tools import HiddenTests, Unittest, _every_test
 from groundwire.tools._every_test import EveryTest
 
@@ -68,3 +71,28 @@ async def test_of_many_tasks_few_are_judged_at_a_time_and_each_comes_to_its_verd
         await anext(stopped)
         await stopped.aclose()  # who stops reading gives the turn back
     assert await asyncio.wait_for(judged(tasks[0]), 60) == found[0]
+
+
+async def test_each_of_many_samples_has_the_time_that_the_task_gives(bench: Any) -> None:
+    task = function_task(
+        "slow", '"""The number behind n."""\n', "f",
+        visible=["assert f(1) == 2"], hidden="def check(f):\n    assert f(4) == 5\n",
+    ).within_case_s(2.0)  # fmt: skip
+    slow = (
+        "import time\ndef f(n):\n    until = time.process_time() + 0.3\n    while time.process_time() < until: pass\n"
+    )
+    wrong = [f"def f(n):\n    return {number}\n" for number in range(3, 19)]
+    right = [f"{slow}    return n + 1 + {nothing}\n" for nothing in ("0", "0 * n")]
+    programs = [Candidate(task.tree.digest, {"solution.py": text.encode()}) for text in (*wrong, *right)]
+    forks = with_fork_servers(bench.sandbox, owned=False)
+    assert isinstance(forks, ForkServers)
+
+    async def opened() -> Sandbox:
+        return forks
+
+    context = replace(bench.context(), sandbox=opened, trial=1)
+    try:
+        seen = [one.verdict async for one in EveryTest(Unittest(), HiddenTests()).judge_many(programs, task, context)]
+    finally:
+        await forks.aclose()
+    assert seen == [Verdict.FAIL] * len(wrong) + [Verdict.PASS] * len(right)
