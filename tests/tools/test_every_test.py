@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ToolContext
@@ -42,8 +43,21 @@ class Watched(Unittest):
         self.at_work.discard(task.id)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def context(bench: Any) -> AsyncIterator[ToolContext]:
+    """As a run of samples has it: with fork servers that all tasks share."""
+    forks = with_fork_servers(bench.sandbox, owned=False)
+    assert isinstance(forks, ForkServers)
+
+    async def opened() -> Sandbox:
+        return forks
+
+    yield replace(bench.context(), sandbox=opened, trial=1)
+    await forks.aclose()
+
+
 async def test_of_many_tasks_few_are_judged_at_a_time_and_each_comes_to_its_verdicts(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
+    context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_every_test, "processors", lambda: 1)
     tasks = [
@@ -61,19 +75,19 @@ async def test_of_many_tasks_few_are_judged_at_a_time_and_each_comes_to_its_verd
         programs = [
             Candidate(task.tree.digest, {"solution.py": f"def f(n):\n    return {body}\n".encode()}) for body in bodies
         ]
-        return [seen.verdict async for seen in tool.judge_many(programs, task, bench.context())]
+        return [seen.verdict async for seen in tool.judge_many(programs, task, context)]
 
     found = await asyncio.gather(*map(judged, tasks))
     assert found == [[Verdict.PASS, Verdict.FAIL, Verdict.FAIL]] * len(tasks)
     assert watched.most == 2 and watched.begun == [task.id for task in tasks]
-    for left in (0, 1):
-        stopped = tool.judge_many([Candidate(tasks[left].tree.digest, {})] * 2, tasks[left], bench.context())
+    for task in tasks[:2]:
+        stopped = tool.judge_many([Candidate(task.tree.digest, {})] * 2, task, context)
         await anext(stopped)
         await stopped.aclose()  # who stops reading gives the turn back
     assert await asyncio.wait_for(judged(tasks[0]), 60) == found[0]
 
 
-async def test_each_of_many_samples_has_the_time_that_the_task_gives(bench: Any) -> None:
+async def test_each_of_many_samples_has_the_time_that_the_task_gives(context: ToolContext) -> None:
     task = function_task(
         "slow", '"""The number behind n."""\n', "f",
         visible=["assert f(1) == 2"], hidden="def check(f):\n    assert f(4) == 5\n",
@@ -84,15 +98,6 @@ async def test_each_of_many_samples_has_the_time_that_the_task_gives(bench: Any)
     wrong = [f"def f(n):\n    return {number}\n" for number in range(3, 19)]
     right = [f"{slow}    return n + 1 + {nothing}\n" for nothing in ("0", "0 * n")]
     programs = [Candidate(task.tree.digest, {"solution.py": text.encode()}) for text in (*wrong, *right)]
-    forks = with_fork_servers(bench.sandbox, owned=False)
-    assert isinstance(forks, ForkServers)
-
-    async def opened() -> Sandbox:
-        return forks
-
-    context = replace(bench.context(), sandbox=opened, trial=1)
-    try:
-        seen = [one.verdict async for one in EveryTest(Unittest(), HiddenTests()).judge_many(programs, task, context)]
-    finally:
-        await forks.aclose()
+    judging = EveryTest(Unittest(), HiddenTests()).judge_many(programs, task, context)
+    seen = [one.verdict async for one in judging]
     assert seen == [Verdict.FAIL] * len(wrong) + [Verdict.PASS] * len(right)
