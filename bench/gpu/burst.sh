@@ -8,12 +8,13 @@
 # minutes: two rounds where the engine starts fast enough, else one; one JSON line a figure), m (b with the ledger in memory, to tell where time goes), n (engines on 1, 2 and all GPUs that are there), c (client at a server), v (DeepConf's vote against a plain one), w (what
 # bench_width.py compares, recorded on our own functions and HumanEval; PARTS must hold HumanEval.jsonl).
 # Each has a time limit of its own, and one that fails does not keep the next from running. A figure is printed, and in
-# $OUT/results.jsonl, when it is made: a run that is cut off has said what it measured. SMALL=1: a dry run on a CPU.
+# $OUT/results.jsonl, when it is made: a run that is cut off has said what it measured. It ends with 1 if a step failed.
+# SMALL=1: a dry run on a CPU. CHECK=1: the options of each step alone, with no engine and no parts; on any machine.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
 export OUT=${OUT:-$PWD/out}; mkdir -p "$OUT"
 python=${PYTHON:-python3}
-small=${SMALL:-}
+small=${SMALL:-} failed=0
 began=$SECONDS
 
 running=
@@ -24,6 +25,13 @@ say() { printf '%4d s  %s\n' $((SECONDS - began)) "$*"; }
 # $1 limit in seconds, $2 name of the log, the rest: the command
 step() {
   local limit=$1 name=$2; shift 2
+  if [ -n "${CHECK:-}" ]; then
+    case $name in
+      [askbmnc]-*) say "$name is checked"; "$@" --check || { failed=1; say "$name ends with status 1"; } ;;
+      *) say "$name: nothing is checked" ;;
+    esac
+    return
+  fi
   say "$name begins"
   : > "$OUT/$name.log"
   touch "$OUT/$name.began"
@@ -36,6 +44,7 @@ step() {
   wait $telling
   say "$name ends with status $status"
   if [ $status != 0 ]; then
+    failed=1
     tail -n 25 "$OUT/$name.log"
     # vLLM's own account of it
     find "${XDG_STATE_HOME:-$HOME/.local/state}/groundwire/logs" -name '*.log' -newer "$OUT/$name.began" \
@@ -43,7 +52,12 @@ step() {
   fi
 }
 environment() {
-  if [ -z "$small" ]; then
+  if [ -n "${CHECK:-}" ]; then
+    # whether the weights are there is not asked
+    parts=$OUT/no-weights
+    for name in smol dense; do mkdir -p "$parts/$name"; echo '{}' > "$parts/$name/config.json"; done
+    export PYTHONPATH="$PWD/src:$PWD/packages/groundwire-audit/src:${PYTHONPATH:-}"
+  elif [ -z "$small" ]; then
     eval "$(bash "$parts/setup.sh" "$parts")" || exit 1
     [ -d "$parts/gw" ] || tar -C "$parts" -xJf "$parts/groundwire.tar.xz" || exit 1
     export PYTHONPATH="$PWD/src:$PYTHONPATH:$parts/gw"
@@ -54,6 +68,8 @@ environment() {
   [ -z "$small" ] || export VLLM_CPU_KVCACHE_SPACE=${VLLM_CPU_KVCACHE_SPACE:-1}
 }
 environment
+cards=$(nvidia-smi -L 2>/dev/null | wc -l)
+[ -z "${CHECK:-}" ] || cards=8
 for name in "$@"; do
   case $name in
     unpack) say "unpacked"; timeout 120 "$python" -c 'import groundwire.models, groundwire.graphs, groundwire.memory; print("groundwire", groundwire.__version__)' ;;
@@ -65,7 +81,7 @@ for name in "$@"; do
     b) step 420 b-throughput "$python" bench/gpu/throughput.py "$parts/dense" ${small:+--eager --episodes 24 --tokens 16 --slots 8 --rounds 1 --alone 2} ;;
     k) step 360 k-throughput "$python" bench/gpu/throughput.py "$parts/dense" --rounds 2 --within 320 --alone 1 ${small:+--eager --episodes 10 --tokens 16 --slots 8} ;;
     m) step 420 m-throughput "$python" bench/gpu/throughput.py "$parts/dense" --ledger memory --rounds 1 ${small:+--eager --episodes 24 --tokens 16 --slots 8 --alone 2} ;;
-    n) step 580 n-replicas "$python" bench/gpu/replicas.py "$parts/dense" --gpus $(for n in 1 2 4 8; do [ $n -le "$(nvidia-smi -L 2>/dev/null | wc -l)" ] && echo $n; done) --clients each --most 150 ;;
+    n) step 580 n-replicas "$python" bench/gpu/replicas.py "$parts/dense" --gpus $(for n in 1 2 4 8; do [ $n -gt "$cards" ] || echo $n; done) --clients each --most 150 ;;
     c) step 300 c-server "$python" bench/gpu/server_overhead.py "$parts/smol" ${small:+--eager --in-flight 8 --requests 24 --tokens 16 --rounds 1} ;;
     v) step 330 v-confident "$python" bench/gpu/confident.py "vllm:$parts/smol" ${small:+--eager --items 3 --samples 18 --warm-up 6 --slots 16 --problems easy --keep 50} ;;
     w)
@@ -77,3 +93,4 @@ for name in "$@"; do
   esac
 done
 say "done"
+exit $failed

@@ -11,7 +11,11 @@ import sys
 import time
 from typing import Any
 
-__all__ = ["machine", "tell"]
+from groundwire.models._replicas import count_in
+from groundwire.models._vllm_server import server_arguments
+from groundwire.models.vllm_engine import parse_spec
+
+__all__ = ["check_engine", "machine", "tell"]
 
 
 def machine() -> dict[str, Any]:
@@ -30,6 +34,23 @@ def tell(name: str, found: dict[str, Any]) -> None:
     """Prints it as one line that a script finds."""
     sys.stdout.write(json.dumps({"bench": name, **machine(), **found}) + "\n")
     sys.stdout.flush()
+
+
+def check_engine(spec: str, **engine: Any) -> bool:
+    """Says what an engine, or each of its replicas, would be told; with no engine, so that any machine finds what is
+    refused.
+
+    Args:
+        spec: as behind `vllm:` or `vllm-server:`.
+        engine: arguments beyond it.
+
+    Raises:
+        ConfigError: it is refused, and why.
+    """
+    _, rest = count_in(spec)
+    told = server_arguments(parse_spec(rest, arguments=engine), 1)[3:]
+    sys.stdout.write(json.dumps({"check": spec, "told": told}) + "\n")
+    return True
 
 
 def _card() -> str:

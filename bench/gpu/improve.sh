@@ -10,7 +10,7 @@
 # its own (session.sh does that). Arms of a seed share their first round: FROM=FOLDER is the state of another arm of that
 # seed, whose ledger this one begins with. $STATE (default: $OUT/state) is kept between sessions: ledger, keys, rows and
 # reports. A figure is in $RESULTS (default: $OUT/results.jsonl) when it is made; a step that was cut off goes on.
-# SMALL=1: a dry run on a CPU, at a fiftieth of the size and on tasks that the model solves at times (easy_tasks.py; DATA
+# CHECK=1: the flags of an arm and its engine's alone, on any machine. SMALL=1: a dry run on a CPU, at a fiftieth of the size and on tasks that the model solves at times (easy_tasks.py; DATA
 # is wanted by the judgings alone). MODEL=FOLDER: another model. LIMIT: seconds of a step. CUDA_VISIBLE_DEVICES: the card.
 set -uo pipefail
 parts=$(cd "$1" && pwd); shift
@@ -20,7 +20,7 @@ results=${RESULTS:-$OUT/results.jsonl}
 python=${PYTHON:-python3}
 small=${SMALL:-}
 rounds=${ROUNDS:-2}
-began=$SECONDS
+began=$SECONDS failed=0
 
 running=
 # whoever ends this one ends the step, which would hold the card
@@ -41,8 +41,23 @@ step() {
   running=
   wait $telling
   say "$name ends with status $status"
-  [ $status = 0 ] || tail -n 25 "$OUT/$name.log"
+  [ $status = 0 ] || { failed=1; tail -n 25 "$OUT/$name.log"; }
   return $status
+}
+# Its flags, and its engine's, without running it.
+checked() {
+  "$python" - "$@" << 'CHECKED' || failed=1
+import sys
+from typer.main import get_command
+from groundwire.cli._improve_parts import ModelPlace
+from groundwire.cli.commands._app import app
+from groundwire.models.vllm_engine import parse_spec
+group = get_command(app)
+_, command, rest = group.resolve_command(group.make_context("groundwire", sys.argv[1:], allow_extra_args=True), sys.argv[1:])
+asked = command.make_context("improve", rest).params
+told = ModelPlace.of(asked["model"]).spec().partition(":")[2]
+print("checked:", told, parse_spec(told).options.engine_arguments())
+CHECKED
 }
 environment() {
   trainer=""
@@ -85,7 +100,14 @@ with sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True) as one, sqlite3.co
     one.backup(other)
 COPY
 }
-environment
+if [ -n "${CHECK:-}" ]; then
+  # whether weights and data are there is not asked
+  trainer="" model=$OUT/no-weights/smol data=$OUT
+  mkdir -p "$model"; echo '{}' > "$model/config.json"
+  export PYTHONPATH="$PWD/src:$PWD/packages/groundwire-audit/src:${PYTHONPATH:-}"
+else
+  environment
+fi
 export -f groundwire; export python
 for name in "$@"; do
   case $name in
@@ -110,7 +132,9 @@ for name in "$@"; do
       form=${SMALL_FORM:-vllm}
       options=""; [ "$form" != vllm ] || options=$(engine)
       [ -z "${FROM:-}" ] || begin_with "$FROM"
-      step "$limit" "$name" "$python" -c 'from groundwire.cli import main; main()' improve "$form:$model$options" \
+      improving=(step "$limit" "$name" "$python" -c 'from groundwire.cli import main; main()')
+      [ -z "${CHECK:-}" ] || improving=(checked)
+      "${improving[@]}" improve "$form:$model$options" \
         --tasks "$tasks" "${eval_sets[@]}" --drop-overlaps --out "$state/$name" --rounds "$rounds" --seed "$seed" \
         --arm "$arm" --batch-size 32 --max-length 640 --go-on \
         ${trainer:+--trainer-path "$trainer"} --json "${more[@]}"
@@ -119,6 +143,8 @@ for name in "$@"; do
     *) say "no such step: $name"; exit 2 ;;
   esac
 done
+[ -z "${CHECK:-}" ] || exit $failed
 # rows and reports alone: weights are made anew, and a ledger is large (session.sh fetch NAME)
 tar -C "$state" --exclude='*/model' --exclude='*/model.partial' --exclude='*/training/checkpoint-*' --exclude='./home' -cJf "$OUT/state.tar.xz" .
 say "done"
+exit $failed

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from findings import tell
+from findings import check_engine, tell
 
 from groundwire.core import Message, ModelRejected, Request
 from groundwire.models import VllmBackend, VllmServerBackend
@@ -122,12 +122,14 @@ def memory_used_mib() -> int | None:
         return None
 
 
-async def run(model: str, context: int, eager: bool, slots: int) -> bool:
+async def run(model: str, context: int, eager: bool, slots: int, *, check: bool = False) -> bool:
     """Tries it all, ends the engine, and looks at what is left."""
-    before = memory_used_mib()
     scheme, _, folder = model.partition(":")
     options: dict[str, Any] = {"max_model_len": context, "max_num_seqs": slots, "gpu_memory_utilization": 0.5}
     options |= {"enforce_eager": True} if eager else {}
+    if check:
+        return check_engine(folder, **options)
+    before = memory_used_mib()
     if before is None:
         del options["gpu_memory_utilization"]
     backend = VllmBackend(folder, **options) if scheme == "vllm" else VllmServerBackend(folder, **options)
@@ -161,11 +163,12 @@ def main() -> int:
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--slots", type=int, default=64)
     parser.add_argument("--eager", action="store_true", help="no compilation: starts sooner")
+    parser.add_argument("--check", action="store_true", help="what the engine would be told, and nothing else")
     asked = parser.parse_args()
     folder = Path(asked.model.partition(":")[2])
     if not folder.is_dir():
         parser.error(f"{folder} is no folder")
-    return 0 if asyncio.run(run(asked.model, asked.context, asked.eager, asked.slots)) else 1
+    return 0 if asyncio.run(run(asked.model, asked.context, asked.eager, asked.slots, check=asked.check)) else 1
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from episodes import TRIALS, graph, tasks
+from findings import check_engine
 
 from groundwire import Budget
 from groundwire.core import Message, ModelCall, Record, Request
@@ -61,11 +62,18 @@ def prefixes(backends: Sequence[VllmServerBackend]) -> Mapping[str, float]:
     return found
 
 
+def engines_spec(model: str, gpus: int, asked: argparse.Namespace) -> str:
+    """The engines of one process."""
+    weights = f"load_format={asked.weights}&gpu_memory_utilization={asked.memory}"
+    return f"{model}?max_num_seqs={asked.slots}&max_model_len=8192&{weights}" + (
+        f"&replicas={gpus}" if gpus > 1 else ""
+    )
+
+
 async def measured(spec: str, gpus: int, asked: argparse.Namespace, offset: int, ready: Any) -> Measured:
     """All episodes through the engines of this process, once `ready` lets them begin."""
     count = asked.episodes * gpus
-    options = f"max_num_seqs={asked.slots}&max_model_len=8192&load_format={asked.weights}&gpu_memory_utilization={asked.memory}"
-    backend = VllmServerBackend.from_spec(f"{spec}?{options}" + (f"&replicas={gpus}" if gpus > 1 else ""))
+    backend = VllmServerBackend.from_spec(engines_spec(spec, gpus, asked))
     servers = backend.replicas if isinstance(backend, ReplicatedBackend) else [backend]
     engines = [server for server in servers if isinstance(server, VllmServerBackend)]
     try:
@@ -164,9 +172,16 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=256)
     parser.add_argument("--weights", default="dummy", help="load_format of vLLM: dummy makes them at random")
     parser.add_argument("--most", type=float, default=180.0)
-    parser.add_argument("--memory", type=float, default=0.9, help="share of a card's memory; less where others use it too")
+    parser.add_argument(
+        "--memory", type=float, default=0.9, help="share of a card's memory; less where others use it too"
+    )
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--check", action="store_true", help="what the engine would be told, and nothing else")
     asked = parser.parse_args()
+    if asked.check:
+        for gpus in asked.gpus:
+            check_engine(engines_spec(asked.model, gpus, asked))
+        return
     if asked.part is not None:
         offset = asked.part * asked.episodes * asked.gpus[0]
         print(json.dumps(asyncio.run(measured(asked.model, asked.gpus[0], asked, offset, _wait))), flush=True)

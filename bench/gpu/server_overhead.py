@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
-from findings import tell
+from findings import check_engine, tell
 
 from groundwire.core import Message, Request
 from groundwire.models import VllmServerBackend
@@ -76,6 +76,9 @@ async def run(asked: argparse.Namespace) -> None:
     """Rounds of both, in turns."""
     options: dict[str, Any] = {"max_model_len": 1024, "max_num_seqs": asked.in_flight}
     options |= {"enforce_eager": True} if asked.eager else {}
+    if asked.check:
+        check_engine(asked.model, **options)
+        return
     backend = VllmServerBackend(asked.model, **options)
     started = time.perf_counter()
     work = requests(asked.requests, asked.tokens)
@@ -135,6 +138,7 @@ def main() -> None:
     for name, default in (("in-flight", 128), ("requests", 1024), ("tokens", 128), ("rounds", 3)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
+    parser.add_argument("--check", action="store_true", help="what the engine would be told, and nothing else")
     asyncio.run(run(parser.parse_args()))
 
 

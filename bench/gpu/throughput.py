@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from episodes import TRIALS, graph, tasks
-from findings import tell
+from findings import check_engine, tell
 
 from groundwire import Budget
 from groundwire.core import Completion, Message, Request, StopReason, Task
@@ -188,6 +188,8 @@ async def run(asked: argparse.Namespace) -> bool:
     began = time.perf_counter()
     options: dict[str, Any] = {"load_format": "dummy", "max_model_len": asked.context, "max_num_seqs": asked.slots}
     options |= {"enforce_eager": True} if asked.eager else {}
+    if asked.check:
+        return check_engine(asked.model, **options)
     backend = Recording(asked.model, sampling=sampling(asked.tokens), **options)
     backend.asked, backend.in_memory = [], asked.ledger == "memory"
     started = time.perf_counter()
@@ -282,6 +284,7 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=150, help="seconds that one measurement may take")
     parser.add_argument("--ledger", choices=("file", "memory"), default="file", help="an SQLite file, or this process")
     parser.add_argument("--eager", action="store_true", help="no compilation: for machines without a GPU")
+    parser.add_argument("--check", action="store_true", help="what the engine would be told, and nothing else")
     asked = parser.parse_args()
     faulthandler.register(signal.SIGTERM, chain=True)
     return 0 if asyncio.run(run(asked)) else 1

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sandboxes_here import opened
 
+from groundwire.core._candidates import Tree
+from groundwire.core._sandboxes import Limits
 from groundwire.sandbox._cgroups import Cgroup, CgroupPool, Parents, find_parents
 
 MIB = 1024 * 1024
@@ -141,3 +147,46 @@ def test_a_version_2_group_writes_the_limits_and_reads_the_counts(tmp_path: Path
     assert (group.hits().oom_kills, group.hits().refused_forks) == (1, 4)
     group.add(1234)
     assert (folder / "cgroup.procs").read_text() == "1234"
+
+
+@pytest.mark.usefixtures("parents")
+async def test_nobody_else_waits_while_the_kernel_moves_a_command_into_its_group(monkeypatch: pytest.MonkeyPatch):
+    began, may_go_on, may_end, moved = threading.Event(), threading.Event(), threading.Event(), list[int]()
+    add = Cgroup.add
+
+    def slow(group: Cgroup, pid: int) -> None:
+        began.set()
+        assert may_go_on.wait(20), "what lets it go on did not run"
+        moved.append(pid)
+        add(group, pid)
+
+    async def waited(event: threading.Event) -> bool:
+        return await asyncio.get_running_loop().run_in_executor(watching, event.wait, 20)
+
+    watching = ThreadPoolExecutor(1)
+    box = await opened("bubblewrap")
+    monkeypatch.setattr(Cgroup, "add", slow)
+    # whoever waits for a person or a model in the loop's own threads holds no command up
+    asyncio.get_running_loop().set_default_executor(busy := ThreadPoolExecutor(1))
+    busy.submit(may_end.wait, 60)
+    try:
+        running = asyncio.create_task(box.run(["python", "-c", "print(1)"], Tree(), Limits(wall_s=20)))
+        assert await waited(began)
+        may_go_on.set()
+        assert (await running).stdout == b"1\n"
+
+        began.clear()
+        may_go_on.clear()
+        cancelled = asyncio.create_task(box.run(["python", "-c", "print(2)"], Tree(), Limits(wall_s=20)))
+        assert await waited(began)
+        cancelled.cancel()
+        asyncio.get_running_loop().call_later(0.05, may_go_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        assert len(moved) == 2, "its group was given to nobody while it might still be moved"
+        with pytest.raises(ProcessLookupError):
+            os.kill(moved[1], 0)
+    finally:
+        may_end.set()
+        may_go_on.set()
+        await box.aclose()

@@ -25,6 +25,7 @@ from groundwire.core._user_code import user_module
 from groundwire.graphs import FeedbackGraph
 from groundwire.graphs.library._catalogue import builder
 from groundwire.graphs.library._self_refine import self_refine
+from groundwire.integrations.harbor._task import is_harbor_task
 from groundwire.tools._every_test import EveryTest
 
 Builder = Callable[..., Any]
@@ -93,6 +94,15 @@ def samples(
     graph.add_actor("write", actor, width=width)
     graph.add_tool("judge", EveryTest(judge, hidden if task.hidden is not None else None))
     return graph.add_edge("write", "judge")
+
+
+def kind_of_samples(task: Task) -> tuple[str, ...] | None:
+    """What tasks have in common that one compiled graph of `samples` does for; None: this one wants its own."""
+    asking = None if is_question(task) or is_harbor_task(task) else _asking_of(task)
+    if asking is None:
+        return None
+    hidden = () if task.hidden is None else ("hidden", *task.hidden.command)
+    return (type(asking).__name__, *task.command, *hidden)
 
 
 def _asking_of(task: Task) -> Asking | None:

@@ -15,7 +15,7 @@ from rich.text import Text
 from groundwire.benchmarks import Item
 from groundwire.benchmarks.answers._key import is_question
 from groundwire.cli._arms import Control, Main, Resampling, RunArm, Ungrounded, control_run_of, first_app
-from groundwire.cli._graph_choice import Builder, builder_of, full_name
+from groundwire.cli._graph_choice import SAMPLES, Builder, builder_of, full_name
 from groundwire.cli._parts import GraphParts, check_ready
 from groundwire.cli._repair import open_store, unique_run
 from groundwire.cli._run_state import end_of_run
@@ -30,7 +30,7 @@ from groundwire.core._text import plain, plural
 from groundwire.graphs.run._batch import QueuedEpisode, run_batch
 from groundwire.graphs.run._budget import run_meters
 from groundwire.graphs.run._result import EpisodeResult
-from groundwire.graphs.run._sandboxes import Sandboxes
+from groundwire.graphs.run._sandboxes import Sandboxes, SandboxOptions
 from groundwire.memory import SqlStore
 
 PAUSED = "paused"
@@ -160,7 +160,7 @@ class SuiteRun:
             main = self.main(builder, await closing.enter_async_context(aclosing(open_store(suite.settings))))
             if not self._run_id:
                 check_ready(suite.settings, main.parts.backend)
-            sandboxes = Sandboxes(main.parts.sandbox)
+            sandboxes = Sandboxes(suite_sandbox(suite))
             closing.push_async_callback(sandboxes.aclose)
             controls = self.controls(main)
             for control in controls:
@@ -284,7 +284,7 @@ class SuiteRun:
                 async with AsyncExitStack() as closing:
                     boxes = sandboxes
                     if image:
-                        boxes = Sandboxes(replace(GraphParts.sandbox_of(suite.settings), image=image))
+                        boxes = Sandboxes(replace(suite_sandbox(suite), image=image))
                         closing.push_async_callback(boxes.aclose)
                     await run_batch(
                         works(of_image),
@@ -336,6 +336,11 @@ class SuiteRun:
                 f"The tasks of run {self._run_id} have changed since it began.",
                 do="Restore their files as they were, or start a new run.",
             )
+
+
+def suite_sandbox(suite: Suite) -> SandboxOptions:
+    """Where a suite's tools run code, all tasks together. Samples are many, and short, and each is judged once."""
+    return replace(GraphParts.sandbox_of(suite.settings), fork_servers=suite.graph == SAMPLES)
 
 
 def queued_episode(arm: RunArm, item: Item, items: Sequence[Item], seed: int, episode_id: str | None) -> QueuedEpisode:

@@ -106,7 +106,7 @@ async def work(job: WorkerJob, name: str) -> None:
     from groundwire.cli._arms import Control, RunArm
     from groundwire.cli._graph_choice import builder_of
     from groundwire.cli._repair import open_store
-    from groundwire.cli._run import SuiteRun, queued_episode
+    from groundwire.cli._run import SuiteRun, queued_episode, suite_sandbox
     from groundwire.cli._run_state import end_of_run
     from groundwire.cli._tally import EndedEpisode
     from groundwire.core._seal import FileKeys
@@ -140,7 +140,7 @@ async def work(job: WorkerJob, name: str) -> None:
             shown = {"split": item.split, "seed": job.suite.seed_of(item), **EndedEpisode.of(result).as_data()}
             return json.dumps(shown)
 
-        sandboxes = Sandboxes(main.parts.sandbox)
+        sandboxes = Sandboxes(suite_sandbox(job.suite))
         campaign = Campaign(store, job.run_id)
         try:
             await RunSeals.of(store, keys).sealing(store, job.run_id)

@@ -53,6 +53,7 @@ def check_glob(glob: str) -> str:
     return glob
 
 
+@lru_cache(maxsize=1 << 14)
 def _is_named(path: str, glob: str) -> bool:
     literal = glob.rstrip("/")
     if literal and (path == literal or (path.startswith(f"{literal}/") and not _STARS.search(literal))):

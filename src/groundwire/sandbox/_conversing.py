@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from groundwire.core._errors import SandboxCrashed
 from groundwire.core._sandboxes import ExecResult, LimitName, Limits
 from groundwire.sandbox._capture import Drain
-from groundwire.sandbox._cgroups import Cgroup
+from groundwire.sandbox._cgroups import Cgroup, movers
 from groundwire.sandbox._exchange import Channel, JobReport
 from groundwire.sandbox._process import ProcessHandle
 from groundwire.sandbox.guest import wire
@@ -89,12 +89,27 @@ async def _admit(channel: Channel, group: Cgroup | None, adopts: bool) -> Proces
     except ProcessLookupError as error:
         raise SandboxCrashed("The sandbox ended as soon as it had started.") from error
     if group is not None:
+        # in a thread: the kernel may take milliseconds, for which everybody else's commands would stand still
+        moving = asyncio.get_running_loop().run_in_executor(movers(), group.add, pid)
         try:
-            group.add(pid)
+            await asyncio.shield(moving)
         except OSError as error:
             keeper.end()
             raise SandboxCrashed(f"The sandbox can't be put into its control group: {error}.") from error
+        except BaseException:
+            keeper.end()
+            # nobody else gets the group, or the number, while that may still be written
+            await _ended(moving)
+            raise
     return keeper
+
+
+async def _ended(moving: asyncio.Future[None]) -> None:
+    while not moving.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({moving})
+    if not moving.cancelled():
+        moving.exception()  # that it failed says nothing of a process that was killed
 
 
 async def _explain(error: Exception, readers: Sequence[Drain], err: HeadTail) -> SandboxCrashed:

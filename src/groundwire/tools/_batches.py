@@ -18,7 +18,7 @@ from groundwire.core._signals import Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
 from groundwire.tools._baselines import Baseline, Baselines, JudgingMode, Outcome, Pace, outcome_of
-from groundwire.tools._executing import Execute, cold
+from groundwire.tools._executing import Execute, cold, in_shared_server
 from groundwire.tools._guard import why_from_scratch
 from groundwire.tools._judging import Judge
 from groundwire.tools._running import CONFIRMED, Judgement, Launch, Runner, Separation
@@ -338,6 +338,8 @@ async def _search(
         sandbox = await context.sandbox()
     except (GroundwireError, OSError):
         return None  # each candidate says so itself
+    if in_shared_server(sandbox, start, task):
+        return _Search(judge, task, start, sandbox, cold(sandbox, task))
     baseline = judge.baseline(task, start)
     if baseline is None and context.trial > 0 and len(candidates) >= MANY:
         # it was judged by an earlier process; one more run of it saves far more of theirs

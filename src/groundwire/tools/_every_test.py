@@ -12,6 +12,7 @@ from groundwire.core._contexts import BatchTool, Tool, ToolContext
 from groundwire.core._signals import NoVerdict, Observation, Verdict
 from groundwire.core._tasks import Task
 from groundwire.core._traits import ToolTraits
+from groundwire.tools._batches import processors
 
 AT_ONCE = 4
 """Samples of one task that are confirmed at a time; many tasks are at work beside it."""
@@ -31,6 +32,7 @@ class EveryTest:
     def __init__(self, visible: Tool, hidden: Tool | None) -> None:
         self._visible = visible
         self._hidden = hidden
+        self._turns: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
         # what hidden tests said of one sample must not be told to another, and needs no second look; what the visible
         # ones said may be told, and trained on
         self.traits = ToolTraits(judges_hidden=hidden is not None, judges_visible=True, judges_all=True)
@@ -48,6 +50,23 @@ class EveryTest:
             for candidate in candidates:
                 yield await self.judge(candidate, task, context)
             return
+        # one after the other, as many tasks as keep the processors busy: else hundreds would all end at the very last
+        async with self._turn():
+            judged = self._judged_together(self._visible, candidates, task, context)
+            async with aclosing(judged) as observations:
+                async for observation in observations:
+                    yield observation
+
+    def _turn(self) -> asyncio.Semaphore:
+        """A task's turn, among those that this tool judges in the running loop."""
+        loop = asyncio.get_running_loop()
+        if self._turns is None or self._turns[0] is not loop:
+            self._turns = loop, asyncio.Semaphore(processors() + 1)
+        return self._turns[1]
+
+    async def _judged_together(
+        self, visible: BatchTool, candidates: Sequence[Candidate], task: Task, context: ToolContext
+    ) -> AsyncGenerator[Observation, None]:
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def confirmed(candidate: Candidate, first: Observation) -> Observation:
@@ -56,7 +75,7 @@ class EveryTest:
 
         waiting: list[asyncio.Task[Observation]] = []
         try:
-            judging = self._visible.judge_many(candidates, _without_hidden(task), context)
+            judging = visible.judge_many(candidates, _without_hidden(task), context)
             async with aclosing(judging) as observations:
                 left = iter(candidates)
                 async for first in observations:

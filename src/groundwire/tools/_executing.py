@@ -33,6 +33,15 @@ class Execute(Protocol):
         ...
 
 
+def in_shared_server(sandbox: Sandbox, start: Launch, task: Task) -> bool:
+    """True where `cold` runs this in a server that the sandbox keeps for many tasks: none of its own is any faster."""
+    return isinstance(sandbox, ForkingSandbox) and start.warm is not None and _is_sent_whole(start, task)
+
+
+def _is_sent_whole(start: Launch, task: Task) -> bool:
+    return start.begins_alike and sum(map(len, task.tree.files.values())) <= SMALL_BYTES
+
+
 def cold(sandbox: Sandbox, task: Task) -> Execute:
     """Runs each candidate in a sandbox run of its own, or in two at once; in forks where the sandbox keeps servers."""
 
@@ -70,7 +79,7 @@ async def _forked(
     base, changes, modes, head = task.tree, candidate.changes, candidate.modes, start.head_start
     if head is not None and why_from_scratch(candidate, task, start.warm or ()):
         head = None
-    if start.begins_alike and sum(map(len, base.files.values())) <= SMALL_BYTES:
+    if _is_sent_whole(start, task):
         whole = candidate.applied_to(base)
         base, changes, modes = Tree(), whole.files, dict.fromkeys(whole.executable, True)
         head = HeadStart() if head is not None else None

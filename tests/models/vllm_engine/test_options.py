@@ -10,6 +10,7 @@ from groundwire.core._errors import ConfigError
 from groundwire.core._models import Load, Request
 from groundwire.core._traits import BackendTraits
 from groundwire.models import VllmBackend, backend_for
+from groundwire.models._vllm_server import server_arguments
 from groundwire.models.vllm_engine import EngineOptions, parse_spec
 
 
@@ -62,6 +63,15 @@ def test_an_adapter_gets_the_room_for_its_rank_and_a_name(model: str, adapter: P
 def test_what_would_run_a_strangers_code_is_not_for_a_model_id(model: str, option: str) -> None:
     with pytest.raises(ConfigError, match="can't be set in a model id"):
         parse_spec(f"{model}?{option}")
+
+
+def test_weights_made_at_random_may_be_named_and_what_would_unpickle_or_fetch_them_not(model: str) -> None:
+    told = parse_spec(f"{model}?load_format=dummy&max_num_seqs=8")
+    assert told.options.engine_arguments()["load_format"] == "dummy"
+    assert "--load-format=dummy" in server_arguments(told, 1)
+    for other in ("pt", "tensorizer", "runai_streamer", ""):
+        with pytest.raises(ConfigError, match=r"load_format=.* can't be set in a model id"):
+            parse_spec(f"{model}?load_format={other}")
 
 
 def test_what_is_not_there_is_said_before_anything_is_loaded(model: str, tmp_path: Path) -> None:

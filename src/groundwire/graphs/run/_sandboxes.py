@@ -18,11 +18,14 @@ class SandboxOptions:
         kind: `bubblewrap`, `docker` or `subprocess` (no isolation); None: the strongest that works without a daemon.
         image: Docker: the image.
         python: interpreter that runs the project; None: the task's own.
+        fork_servers: what comes again runs in forks of a few servers that all episodes share, where the sandbox can
+            have such. For many short judgings: an interpreter's start costs more than most of them.
     """
 
     kind: str | None = None
     image: str = "python:3.12-slim"
     python: Path | None = None
+    fork_servers: bool = False
 
 
 SandboxChoice = Sandbox | SandboxOptions
@@ -50,11 +53,13 @@ class Sandboxes:
         if not isinstance(self._choice, SandboxOptions):
             return self._choice
         from groundwire.sandbox import open_sandbox
+        from groundwire.sandbox._fork_servers import with_fork_servers
 
         wanted = self._choice.python or python
         async with self._lock:
             if wanted not in self._open:
-                self._open[wanted] = await open_sandbox(self._choice.kind, python=wanted, image=self._choice.image)
+                sandbox = await open_sandbox(self._choice.kind, python=wanted, image=self._choice.image)
+                self._open[wanted] = with_fork_servers(sandbox) if self._choice.fork_servers else sandbox
             return self._open[wanted]
 
     async def for_programs(self, python: Path | None, *, isolated: bool) -> Sandbox:

@@ -29,6 +29,7 @@ ALLOWED_IN_SPEC = frozenset(
         "gpu_memory_utilization",
         "kv_cache_dtype",
         "kv_cache_memory_bytes",
+        "load_format",
         "lora",
         "max_lora_rank",
         "max_model_len",
@@ -41,6 +42,8 @@ ALLOWED_IN_SPEC = frozenset(
     }
 )
 """A model id may come from a stranger's pyproject.toml: what makes vLLM run code or fetch more is for Python only."""
+LOAD_FORMATS = ("auto", "safetensors", "dummy")
+"""Of vLLM's, those that a model id may name: nothing is unpickled or fetched. `dummy` makes the weights at random."""
 SWITCH_PENALTY = "switch_penalty"
 """Our own option: the engine gets a part that can penalise thought switching (`completions.SwitchPenalty`)."""
 PROCESSOR = "groundwire.models.vllm_engine._switching:SwitchProcessor"
@@ -146,6 +149,11 @@ def parse_spec(text: str, *, lora: str | None = None, arguments: Mapping[str, An
             raise ConfigError(
                 f"{name!r} can't be set in a model id.",
                 do=f"Known there: {', '.join(sorted(ALLOWED_IN_SPEC))}. Others are arguments of VllmBackend.",
+            )
+        if name == "load_format" and value not in LOAD_FORMATS:
+            raise ConfigError(
+                f"load_format={value} can't be set in a model id.",
+                do=f"One of these can: {', '.join(LOAD_FORMATS)}. Others are for VllmBackend(..., load_format=...).",
             )
         given[name] = _value(value)
     adapter = lora or given.pop("lora", None)
