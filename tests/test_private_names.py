@@ -364,6 +364,16 @@ def _loads_conftests() -> None:
 
 
 @canary(
+    "_addoption",
+    do="tools/inside/pytest_plugin.py passes over `-n`, as xdist adds it: a short option in small letters has no other way",
+)
+def _adds_options() -> None:
+    from _pytest.config.argparsing import OptionGroup
+
+    assert callable(OptionGroup._addoption)  # pyright: ignore[reportPrivateUsage]
+
+
+@canary(
     "opentelemetry._logs",
     "opentelemetry.sdk._logs",
     do="telemetry/ tells of each signal as an event by them; OpenTelemetry has no other name for its Logs API yet",
