@@ -365,7 +365,7 @@ def _loads_conftests() -> None:
 
 @canary(
     "_addoption",
-    do="tools/inside/pytest_plugin.py passes over `-n`, as xdist adds it: a short option in small letters has no other way",
+    do="tools/inside/pytest_plugin.py passes over `-n`, as xdist adds it: small letters have no other way",
 )
 def _adds_options() -> None:
     from _pytest.config.argparsing import OptionGroup

@@ -76,9 +76,9 @@ def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
     is_wide, is_whole = console.width >= WIDE, console.width >= NARROW
     columns = [
         Column("run", no_wrap=True, min_width=ID_CHARS if is_whole else SHORT_ID_CHARS),
-        Column("", min_width=len(RunState.INTERRUPTED)),
+        Column("", no_wrap=True, min_width=len(RunState.INTERRUPTED)),
         Column("verdict", no_wrap=True),
-        Column("project", no_wrap=True),
+        Column("project"),  # the only one that gives way, by the end of its names
     ]
     table = Table(*columns, *(["when"] if is_wide else []), box=None, header_style="bold")
     for line in runs:
@@ -88,7 +88,7 @@ def list_runs(flags: Mapping[str, Any], *, as_json: bool) -> int:
             line.run.id if is_whole else line.run.id[:SHORT_ID_CHARS],
             state,
             verdict,
-            Text(plain(line.project, limit=60)),
+            Text(plain(line.project, limit=60), no_wrap=True, overflow="ellipsis"),
             *when,
         )
     console.print(table)
