@@ -18,7 +18,7 @@ from typing import Any
 
 import inside_modules  # noqa: F401  # pyright: ignore[reportUnusedImport]  before the modules that it is for
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from groundwire.tools.inside.crossing import Crossing
@@ -199,6 +199,7 @@ MARKED: st.SearchStrategy[Any] = st.recursive(
 
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(MARKED)
+@example(["R", "builtins.int", 3])  # a flag that is deprecated
 def test_nonsense_is_a_value_error_and_nothing_else(value: Any) -> None:
     for code in ends():
         with contextlib.suppress(ValueError):

@@ -62,6 +62,8 @@ class LocalBackend:
         self._model = "local" if path is None else f"local:{path}"
         self._name = ""
         self._connected: tuple[LlamaServer, OpenAICompatibleBackend] | None = None
+        self._earlier: list[OpenAICompatibleBackend] = []
+        """Clients of servers that have ended; others may still wait in them."""
 
     def __repr__(self) -> str:
         return f"LocalBackend({self._model!r})"
@@ -137,6 +139,8 @@ class LocalBackend:
 
     async def aclose(self) -> None:
         """Closes the HTTP clients; the server stays for others of this process, until its end."""
+        while self._earlier:
+            await self._earlier.pop().aclose()
         if self._connected is not None:
             await self._connected[1].aclose()
 
@@ -156,6 +160,8 @@ class LocalBackend:
             backoff_s=0.1,
             echoes=True,
         )
+        if self._connected is not None:
+            self._earlier.append(self._connected[1])
         self._connected = (server, client)
         return self._connected
 

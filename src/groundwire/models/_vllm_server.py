@@ -91,6 +91,8 @@ class VllmServerBackend:
         self._restarts = restarts
         self._devices = devices
         self._connected: tuple[Running, OpenAICompatibleBackend] | None = None
+        self._earlier: list[OpenAICompatibleBackend] = []
+        """Clients of servers that have ended; others may still wait in them."""
         self._in_flight = 0
 
     @classmethod
@@ -180,8 +182,10 @@ class VllmServerBackend:
     async def aclose(self) -> None:
         """Closes the HTTP clients and ends the server, also for other backends of equal options."""
         if self._connected is not None:
-            await self._connected[1].aclose()
+            self._earlier.append(self._connected[1])
             self._connected = None
+        while self._earlier:
+            await self._earlier.pop().aclose()
         await asyncio.to_thread(_close, (self._spec, self._devices))
 
     async def _connect(self, dead: Running | None) -> tuple[Running, OpenAICompatibleBackend]:
@@ -204,6 +208,8 @@ class VllmServerBackend:
                 extra=_beyond_the_api,
                 has_windows=True,
             )
+            if self._connected is not None:
+                self._earlier.append(self._connected[1])
             self._connected = (running, client)
         return self._connected
 

@@ -35,6 +35,8 @@ MAX_DEPTH = 100
 MAX_PARTS = 8_000_000
 """Commas and brackets of one message: what it becomes in memory is bounded by them."""
 MAX_PATTERN = 10_000
+PATTERN_FLAGS = int(re.ASCII | re.IGNORECASE | re.LOCALE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE)
+"""Others print, warn, or are none."""
 SHARED_BEFORE = 256
 """Containers of earlier calls that are still watched for changes; those of the last call all are."""
 ITEMS_BEFORE = 20_000
@@ -540,8 +542,11 @@ def _decode_pattern(code: Codec, value: list[Any], depth: int) -> Any:
     text = code.decode(value[1], depth)
     if type_of(text) not in (str, bytes) or len(text) > MAX_PATTERN:
         raise ValueError("not a pattern")
+    flags = _whole(value[2])
+    if flags & ~PATTERN_FLAGS:
+        raise ValueError("not a pattern")
     try:
-        return re.compile(text, _whole(value[2]))
+        return re.compile(text, flags)
     except (re.error, OverflowError, RecursionError):
         raise ValueError("not a pattern") from None
 
