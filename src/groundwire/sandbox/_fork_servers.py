@@ -7,7 +7,6 @@ share one where they bring their whole tree, which then lies on an empty one.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -28,6 +27,7 @@ from groundwire.core._sandboxes import (
 )
 from groundwire.sandbox._bubblewrap import Bubblewrap
 from groundwire.sandbox._pairing import run_pair
+from groundwire.sandbox._run_slots import usual_slots
 from groundwire.sandbox._warm import ForkServer
 
 MOST_SERVERS = 8
@@ -81,7 +81,7 @@ class ForkServers:
         self._seen: OrderedDict[_Kind, None] = OrderedDict()
         self._has_none = False
         # a pair takes a place in two servers: were there more pairs than places, they could wait for each other
-        self._pairs = asyncio.Semaphore(max(2, len(os.sched_getaffinity(0))))
+        self._pairs = asyncio.Semaphore(usual_slots())
 
     @property
     def info(self) -> SandboxInfo:

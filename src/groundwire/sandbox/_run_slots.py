@@ -10,6 +10,11 @@ from contextlib import asynccontextmanager
 from groundwire.core._errors import SandboxError
 
 
+def usual_slots() -> int:
+    """One for each of the cores that this process may use, and at least two."""
+    return max(2, len(os.sched_getaffinity(0)))
+
+
 class RunSlots:
     """A slot for each command that may run at once, until they are closed.
 
@@ -17,7 +22,7 @@ class RunSlots:
     what was running when the slots were closed has no result, whatever was reported of it.
 
     Args:
-        count: how many; None: one for each of the cores that this process may use, and at least two.
+        count: how many; None: `usual_slots`.
         of: what is closed with them, as an error names it.
         error: what is raised then; one that may be retried only where others go on in another one by themselves.
         again: what to do then.
@@ -31,7 +36,7 @@ class RunSlots:
         error: type[SandboxError] = SandboxError,
         again: str = "Open another one with `open_sandbox`.",
     ) -> None:
-        self._free = asyncio.Semaphore(count or max(2, len(os.sched_getaffinity(0))))
+        self._free = asyncio.Semaphore(count or usual_slots())
         self._of = of
         self._error = error
         self._again = again
