@@ -97,13 +97,14 @@ def spoken(tmp_path: Path) -> Any:
     """A log of everything at every level."""
     handler = logging.FileHandler(tmp_path / "log.txt")
     root = logging.getLogger()
-    level = root.level
-    root.setLevel(logging.DEBUG)
+    names = ("sqlalchemy.engine", "aiosqlite", "asyncio", "langgraph", "groundwire")
+    levels = {log: log.level for log in (root, *map(logging.getLogger, names))}
+    for log in levels:
+        log.setLevel(logging.DEBUG)
     root.addHandler(handler)
-    for name in ("sqlalchemy.engine", "aiosqlite", "asyncio", "langgraph", "groundwire"):
-        logging.getLogger(name).setLevel(logging.DEBUG)
     yield
-    root.setLevel(level)
+    for log, level in levels.items():
+        log.setLevel(level)
     root.removeHandler(handler)
     handler.close()
 

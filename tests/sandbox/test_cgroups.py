@@ -31,7 +31,7 @@ def parents() -> Parents:
 
 def test_a_group_is_used_again_and_removed_at_the_end(parents: Parents):
     def groups() -> set[Path]:
-        mine = f"groundwire-{os.getpid()}-"
+        mine = f"groundwire-{os.getpid()}."
         return {p for p in (*parents.memory.iterdir(), *parents.pids.iterdir()) if p.name.startswith(mine)}
 
     before = groups()  # of sandboxes that other tests of this process have open
@@ -93,17 +93,41 @@ def test_whoever_is_still_in_a_group_is_ended_before_it_is_used_again(parents: P
     pool.close()
 
 
+def test_a_crowd_larger_than_what_is_killed_at_a_time_is_ended(parents: Parents):
+    group = Cgroup(parents)
+    group.prepare(64 * MIB, 400)
+    crowd = "import os, sys, time; sys.stdin.read(1); [os.fork() or time.sleep(60) for _ in range(200)]; print('x')"
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", crowd], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}
+        ) as survivor:
+            group.add(survivor.pid)
+            assert survivor.stdin
+            survivor.stdin.write(b"x")
+            survivor.stdin.close()
+            assert survivor.stdout
+            assert survivor.stdout.read(2) == b"x\n"
+            group.end_all()
+            assert survivor.wait(60) == -signal.SIGKILL
+    finally:
+        group.remove()
+
+
 def test_groups_of_a_dead_groundwire_are_removed_and_those_of_a_living_one_are_not(parents: Parents):
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    orphan = parents.memory / f"groundwire-{ended.pid}-0"
-    living = parents.memory / f"groundwire-{os.getppid()}-99999"
+    parent = os.getppid()
+    started = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19])
+    orphan = parents.memory / f"groundwire-{ended.pid}.{started}-0"
+    living = parents.memory / f"groundwire-{parent}.{started}-99999"
+    number_given_again = parents.memory / f"groundwire-{parent}.{started - 1}-99999"
     strange = parents.memory / "groundwire-x-y"
-    for folder in (orphan, living, strange):
+    folders = (orphan, living, number_given_again, strange)
+    for folder in folders:
         folder.mkdir()
     try:
         find_parents()
-        assert [orphan.exists(), living.exists(), strange.exists()] == [False, True, True]
+        assert [folder.exists() for folder in folders] == [False, True, False, True]
     finally:
         living.rmdir()
         strange.rmdir()

@@ -50,7 +50,7 @@ def waiting_launchers() -> list[int]:
 
 
 def groups_of(pid: int) -> list[Path]:
-    return [path for path in Path("/sys/fs/cgroup").rglob(f"groundwire-{pid}-*") if path.is_dir()]
+    return [path for path in Path("/sys/fs/cgroup").rglob(f"groundwire-{pid}.*-*") if path.is_dir()]
 
 
 def homes() -> set[Path]:

@@ -13,12 +13,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from groundwire.core._errors import SandboxCrashed
+from groundwire.sandbox.guest import watch
 
 ROOT = Path("/sys/fs/cgroup")
 PREFIX = "groundwire"
 GIVE_UP_S = 10.0
 PAUSE_S = 0.001
 MAX_FREE = 64
+MAX_KILLED = 64
+"""Members that are killed at a time: each takes a descriptor of ours."""
 READ_BYTES = 1 << 16
 MOVERS = 4
 _numbers = itertools.count()
@@ -68,7 +71,7 @@ class Cgroup:
     """
 
     def __init__(self, parents: Parents) -> None:
-        name = f"{PREFIX}-{os.getpid()}-{next(_numbers)}"
+        name = f"{PREFIX}-{_owner(os.getpid())}-{next(_numbers)}"
         self._version = parents.version
         self._memory = parents.memory / name
         self._pids = parents.pids / name
@@ -136,10 +139,22 @@ class Cgroup:
         while members := self._members():
             if time.monotonic() > give_up:
                 raise SandboxCrashed(f"Processes of a command can't be ended: {members[:10]}.")
-            for pid in members:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            self._kill(members)
             time.sleep(PAUSE_S)
+
+    def _kill(self, members: list[int]) -> None:
+        """By descriptor: refused forks use up process numbers too, so that one that was read may be somebody else's."""
+        opened: dict[int, int] = {}
+        try:
+            for pid in members[:MAX_KILLED]:
+                with contextlib.suppress(OSError):
+                    opened[pid] = os.pidfd_open(pid)
+            for pid in opened.keys() & set(self._members()):  # who is in it now had the number when it was opened
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(opened[pid], signal.SIGKILL)
+        finally:
+            for descriptor in opened.values():
+                os.close(descriptor)
 
     @property
     def is_empty(self) -> bool:
@@ -302,7 +317,13 @@ def _remove_orphans(parents: Parents) -> None:
     for folder in {parents.memory, parents.pids}:
         for group in folder.glob(f"{PREFIX}-*-*"):
             owner = group.name.split("-")[1]
-            # a living owner, or a number that was given to another process since: left alone
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            number = owner.partition(".")[0]
+            if number.isdigit() and owner != _owner(int(number)):
                 with contextlib.suppress(OSError):
                     group.rmdir()
+
+
+def _owner(pid: int) -> str:
+    """A living process by its number and the moment of its start, as numbers are soon given to others; else ""."""
+    fields = watch.stat(pid)
+    return f"{pid}.{int(fields[watch.STARTED])}" if fields else ""

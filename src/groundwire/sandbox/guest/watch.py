@@ -17,6 +17,8 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 KILL_S = 5.0
 GONE = (b"Z", b"X")
 """States of a process that has ended."""
+STARTED = 19
+"""Where `stat` has the moment at which the process started, in ticks since the machine did."""
 
 
 def all_processes() -> list[int]:
