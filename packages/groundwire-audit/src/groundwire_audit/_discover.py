@@ -15,6 +15,7 @@ from groundwire_audit._known import without_ignored
 from groundwire_audit._plain_loops import declare_classes, node_classes, plain_loops
 from groundwire_audit._report import AuditReport, Finding, GraphReport, Mode, SourcePlace, failed
 from groundwire_audit.judging._audit_graph import audit_graphs
+from groundwire_audit.reading._chats import MAKES_CHATS
 from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._frames import Arguments, Frame, names_in
 from groundwire_audit.reading._frameworks import circles_of_agents
@@ -27,7 +28,9 @@ from groundwire_audit.reading._reader import TooComplex
 from groundwire_audit.reading._source_reader import SourceReader
 from groundwire_audit.reading._values import ClassValue, Const, FunctionValue, Instance, Module, Scope, Value, data
 
-MAKERS = BUILDERS | AGENTS | {"entrypoint", "create_supervisor", "create_swarm"}
+MAKERS = (
+    BUILDERS | AGENTS | MAKES_CHATS | {"entrypoint", "create_supervisor", "create_swarm", "Pipeline", "AsyncPipeline"}
+)
 WIRES = frozenset({"add_node", "add_edge", "add_conditional_edges", "set_entry_point"})
 
 

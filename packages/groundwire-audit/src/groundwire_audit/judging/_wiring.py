@@ -250,6 +250,10 @@ ASK = frozenset({Taint(TaintKind.ASK)})
 def add_routes(reader: Reader, wiring: WiredGraph, branch: DeclaredBranch) -> None:
     """Adds each step that a router can choose."""
     graph = wiring.graph
+    if branch.opens is not None:
+        for target, opens in branch.opens.items():
+            _step(wiring, branch, target, opens, "branch", asks=False)
+        return
     ready = _ready_made(branch)
     if ready is not None:
         _to_all(wiring, branch, ready)

@@ -245,6 +245,8 @@ def call_value(reader: Reader, callee: Value, given: Arguments, node: ast.AST, f
             return _bound(reader, callee.thing, given, node, frame)
         case ModelValue() | ChainValue() | ToolValue() | ToolNodeValue():
             return call_model(reader, callee, given, node, frame)
+        case Handle(method=method):
+            return method("__call__", given, node, frame)
         case Choice(options=choices):
             callable_ones = [(v, f) for v, f in choices if not isinstance(v.thing, Const)]
             return merge([(reader.call(v, given, node, frame), f) for v, f in callable_ones])

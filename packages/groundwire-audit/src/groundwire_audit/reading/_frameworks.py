@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from groundwire_audit._report import SourcePlace
+from groundwire_audit.reading._chats import maker_of
 from groundwire_audit.reading._class_graphs import framework_of, made_of
 from groundwire_audit.reading._conditions import Taint, TaintKind
 from groundwire_audit.reading._crew_flows import Flow
@@ -21,6 +22,7 @@ from groundwire_audit.reading._graph import (
     GraphValue,
 )
 from groundwire_audit.reading._graph_methods import run_graph, with_tools
+from groundwire_audit.reading._haystack import MAKERS as PIPELINES
 from groundwire_audit.reading._langgraph_calls import tool_list, why_hidden
 from groundwire_audit.reading._llama_workflows import Workflow
 from groundwire_audit.reading._pydantic_graphs import declare_nodes
@@ -195,6 +197,8 @@ MAKERS: dict[str, dict[str, Maker]] = {
     },
     "pydantic_ai": {"Agent": _agent, "Tool": _function_tool},
     "pydantic_graph": {"Graph": _graph},
+    "autogen_core": {"FunctionTool": _function_tool},
+    "haystack": {**PIPELINES, "Agent": _agent, "create_tool_from_function": _function_tool},
     "crewai": {"Agent": _agent, "LiteAgent": _agent, "Crew": _crew},
     "llama_index": {
         "FunctionAgent": _agent,
@@ -216,7 +220,7 @@ def call_framework(reader: Reader, path: str, given: Arguments, node: ast.AST, f
     if "()" in path:
         return None
     parts = path.removeprefix("missing:").split(".")
-    maker = MAKERS.get(parts[0], {}).get(parts[-1])
+    maker = MAKERS.get(parts[0], {}).get(parts[-1]) or maker_of(parts[0], parts[-1])
     if maker is None or len(parts) == 1:
         return None
     if maker is _run and "Runner" not in parts:

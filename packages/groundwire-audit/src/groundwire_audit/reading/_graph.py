@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from groundwire_audit._report import NOWHERE, Finding, SourcePlace
+from groundwire_audit.reading._conditions import Formula
 from groundwire_audit.reading._values import ClassValue, Items, StateValue, Thing, Value
 
 if TYPE_CHECKING:
-    from groundwire_audit.reading._frames import SeenLoop
+    from groundwire_audit.reading._frames import Arguments, Frame, SeenLoop
     from groundwire_audit.reading._reader import Entry
 
 START = "__start__"
@@ -61,6 +62,7 @@ class DeclaredBranch:
         ends: label → node, or None where none are declared.
         place: where it is added.
         hidden_map: a map is declared, and not all of it is in sight.
+        opens: node → when it is led to, where a framework decides that itself.
     """
 
     source: str
@@ -68,6 +70,7 @@ class DeclaredBranch:
     ends: Mapping[object, str] | None
     place: SourcePlace = NOWHERE
     hidden_map: bool = False
+    opens: Mapping[str, Formula] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -78,8 +81,8 @@ class DeclaredGraph:
         name: for people.
         place: where it is made.
         kind: `state`, `message` (the state is one list), `functional`, `agent` (ready-made), `crew` (agents in a row),
-            `classes` (of pydantic-graph, or a flow or workflow that is a class), `source` (loops of a
-            function), `remote`.
+            `chat` (agents in turn), `classes` (of pydantic-graph, or a flow or workflow that is a class), `source`
+            (loops of a function), `remote`.
         schema: annotations of the state.
         appends: keys to which an update is added.
         body: functional API: the function.
@@ -100,6 +103,8 @@ class DeclaredGraph:
     body: Value | None = None
     owner: ClassValue | None = None
     handoffs: Items | None = None
+    method: Callable[[str, Arguments, ast.AST, Frame], Value] | None = None
+    """What its methods do, of a framework that puts graphs together in its own way."""
     structured: bool = False
     """Of an agent: it replies in fields."""
     called: str = ""

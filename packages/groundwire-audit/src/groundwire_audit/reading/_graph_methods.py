@@ -51,6 +51,8 @@ def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node
     """`graph.add_node(…)`, `graph.compile(…)`, `graph.invoke(…)` …"""
     assert isinstance(owner.thing, GraphValue)
     graph, place = owner.thing.graph, frame.module.place(node)
+    if graph.method is not None:
+        return graph.method(name, given, node, frame)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.end_lineno is not None:
         # of a chain of calls, the line on which this one is written
         start = (node.func.end_col_offset or 0) - len(node.func.attr)
@@ -247,7 +249,7 @@ def run_graph(
         for effect in one.effects:
             guard = effect.guard or f"inside {graph.name or 'a graph'}"
             frame.add(replace(effect, place=place, guard=guard))
-    if graph.kind in {"agent", "crew"}:
+    if graph.kind in {"agent", "crew", "chat"}:
         return data(frozenset({Taint(TaintKind.MODEL, "fields" if graph.structured else "text", graph.kind)}))
     keys = dict.fromkeys(k for f in facts.values() for k in f.writes)
     entries = {

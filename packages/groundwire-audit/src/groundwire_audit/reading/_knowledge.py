@@ -24,7 +24,7 @@ lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner gi
 swerex minisweagent.environments agents.CodeInterpreterTool agents.LocalShellTool agents.ShellTool
 agents.ApplyPatchTool
 agents.extensions.experimental.codex agents.sandbox
-pydantic_ai.CodeExecutionTool crewai_tools.CodeInterpreterTool
+pydantic_ai.CodeExecutionTool crewai_tools.CodeInterpreterTool autogen_ext.code_executors autogen.coding
 """
 ENV = """
 gym gymnasium pettingzoo alfworld textworld scienceworld webshop minigrid nle dm_control pybullet mujoco procgen
@@ -40,7 +40,7 @@ telegram simple_salesforce hubspot zenpy shopify airtable O365 msgraph exchangel
 azure.storage azure.identity azure.search azure.cosmos yfinance alpha_vantage polygon ccxt alpaca fredapi
 openmeteo_requests pyowm geopy.geocoders googlemaps amadeus youtube_transcript_api pytube yt_dlp grpc zeep suds pika
 kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk crewai_tools mcp fastmcp
-langchain_mcp_adapters
+langchain_mcp_adapters autogen_ext.tools
 agents.WebSearchTool agents.HostedMCPTool agents.ComputerTool pydantic_ai.WebSearchTool pydantic_ai.WebFetchTool
 pydantic_ai.UrlContextTool pydantic_ai.builtin_tools pydantic_ai.common_tools
 """
@@ -104,6 +104,10 @@ rich.panel rich.table rich.pretty rich.print humanize inflection slugify tabulat
 tenacity backoff retry cachetools diskcache attr attrs msgspec cattrs omegaconf hydra langsmith nest_asyncio pytest
 litellm.token_counter litellm.encode litellm.decode litellm.completion_cost litellm.cost_per_token
 litellm.get_max_tokens
+autogen.config_list_from_json autogen.config_list_from_dotenv autogen.config_list_from_models autogen.get_config_list
+autogen.filter_config autogen.LLMConfig autogen.runtime_logging autogen_agentchat autogen_core
+semantic_kernel.agents.strategies semantic_kernel.agents.TerminationStrategy semantic_kernel.agents.SelectionStrategy
+semantic_kernel.functions semantic_kernel.contents semantic_kernel.prompt_template
 litellm.model_cost litellm.utils litellm.get_model_info unittest future __future__ mimetypes zlib gzip bz2 lzma
 pickle cloudpickle loguru structlog opentelemetry
 """
@@ -123,7 +127,8 @@ MODEL = """
 openai anthropic litellm ollama groq cohere mistralai google.generativeai google.genai vertexai together replicate
 fireworks cerebras transformers.pipeline transformers.AutoModelForCausalLM vllm.LLM llama_cpp ctransformers dspy
 instructor outlines guidance marvin magentic ell promptflow huggingface_hub.InferenceClient langchain.chat_models
-langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm agents.Agent
+langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen autogen_ext.models crewai swarm
+agents.Agent
 agents.Runner agents.models agents.ImageGenerationTool
 smolagents.LiteLLMModel smolagents.CodeAgent boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
 zhipuai dashscope qianfan ai21 aleph_alpha_client llama_index.llms openai_agents claude_agent_sdk semantic_kernel

@@ -394,7 +394,7 @@ def _sequence(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> 
 
 def _tool(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """`tool(f)`, `StructuredTool.from_function(f)`, `Tool(name=…, func=f)`."""
-    action = given.named.get("func") or given.named.get("coroutine")
+    action = given.get(-1, "func", "coroutine", "function")
     for value in given.positional:
         if isinstance(value.thing, FunctionValue | Instance) or (action is None and not isinstance(value.thing, Const)):
             action = value
