@@ -391,3 +391,116 @@ def test_what_is_not_in_sight_of_a_plain_loop_is_asked_for_where_it_can_be_said(
     (loop,) = audit_path(path).loops
     assert str(loop.verdict) == "unknown"
     assert "--role" not in change_for(loop)
+
+
+OVER_HTTP = """
+import os
+import httpx
+import requests
+URL = os.getenv("MODEL_URL", "x")
+def refine(ask, task):
+    draft = ask(task)
+    while "GOOD" not in ask("Is it good? " + draft):
+        draft = ask("Mend it: " + draft)
+    return draft
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "requests.post('http://localhost:11434/api/generate', json={'model': 'm', 'prompt': p}).json()['response']",
+        "requests.post(URL, json={'model': 'm', 'messages': [p]}).json()['choices'][0]['message']['content']",
+        "httpx.Client().post(f'{URL}/v1/chat/completions', content=p).json()['choices'][0]['message']['content']",
+    ],
+)
+def test_a_model_behind_an_address_is_a_model_and_no_outside_service(call: str, tmp_path: Path) -> None:
+    source = f"{OVER_HTTP}def said(p):\n    return {call}\ndef main(task):\n    return refine(said, task)\n"
+    assert set(verdicts(source, tmp_path).values()) == {"ungrounded"}
+
+
+def test_a_service_that_is_no_model_stays_outside(tmp_path: Path) -> None:
+    source = (
+        f"{OVER_HTTP}"
+        + """
+from openai import OpenAI
+client = OpenAI()
+def main(task):
+    for _ in range(3):
+        reply = client.responses.create(model="m", input=task).output_text
+        if requests.post("http://ci.example/build", json={"files": reply}).json()["passed"]:
+            return reply
+"""
+    )
+    assert set(verdicts(source, tmp_path).values()) == {"grounded"}
+
+
+def test_whether_a_models_server_answered_is_a_fact(tmp_path: Path) -> None:
+    source = (
+        f"{OVER_HTTP}"
+        + """
+def ask(p):
+    for _ in range(3):
+        reply = requests.post("http://localhost:11434/api/chat", json={"model": "m", "messages": [p]})
+        if reply.status_code == 200:
+            return reply.json()
+"""
+    )
+    assert set(verdicts(source, tmp_path).values()) == {"grounded"}
+
+
+def test_a_call_with_a_prompt_and_a_setting_of_models_asks_one(tmp_path: Path) -> None:
+    source = """
+from prompts.backends import wrapper
+def refine(task):
+    draft = wrapper.Api.call(prompt=task, engine="e", max_tokens=300)
+    while "fine" not in wrapper.Api.call(prompt=draft, engine="e", max_tokens=9):
+        draft = wrapper.Api.call(prompt=draft, engine="e", max_tokens=300)
+    return draft
+"""
+    assert set(verdicts(source, tmp_path).values()) == {"ungrounded"}
+
+
+ACTS = """
+import re
+import httpx
+from openai import OpenAI
+client = OpenAI()
+def ask(messages):
+    return client.responses.create(model="m", input=messages).output_text
+def search(text):
+    return httpx.get("https://example.org", params={"q": text}).text
+TOOLS = {"search": search}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        (
+            "def run(messages):\n    for _ in range(9):\n        reply = ask(messages)\n"
+            "        found = re.search(r'Action: (\\w+): (.*)', reply)\n        if not found:\n            return reply\n"
+            "        name, text = found.groups()\n        messages.append(TOOLS[name](text))",
+            "tool_loop",
+        ),
+        (
+            "def run(messages):\n    while True:\n        reply = ask(messages)\n        if 'Final Answer' in reply:\n"
+            "            break\n        messages.append(search(reply))\n    return reply",
+            "tool_loop",
+        ),
+        (  # the search comes first, and the model judges what was found
+            "def run(messages):\n    while True:\n        messages.append(search(messages[-1]))\n"
+            "        reply = ask(messages)\n        if 'enough' in reply:\n            return messages",
+            "partly",
+        ),
+        (  # one model judges what another one wrote
+            "def run(messages):\n    while True:\n        draft = ask(messages)\n        verdict = ask(['Good?', draft])\n"
+            "        if 'good' in verdict:\n            return draft\n        messages.append(search(verdict))",
+            "partly",
+        ),
+    ],
+)
+def test_a_model_that_chooses_an_action_or_to_end_advances_on_what_its_actions_bring(
+    source: str, wanted: str, tmp_path: Path
+) -> None:
+    assert set(verdicts(f"{ACTS}{source}\n", tmp_path).values()) == {wanted}

@@ -18,6 +18,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.tools import ToolRuntime
 from agents import Agent, RunContextWrapper, function_tool
 PAGES = ["a", "b"]
+ORDERS = {"1": "sent", "2": "lost"}
 def search(query, pages):
     return [p for p in pages if query in p]
 class Plant:
@@ -47,6 +48,9 @@ def report(source: str, folder: Path) -> AuditReport:
         ("@tool\ndef t(speed: float):\n    return plant.said(speed)", "ungrounded"),
         ("@tool\ndef t(day: datetime):\n    return f'booked on {day.strftime(\"%A\")}'", "ungrounded"),
         ("@tool\ndef t():\n    return time.strftime('%A')", "tool_loop"),
+        ("@tool\ndef t(order: str):\n    return ORDERS.get(order, 'none')", "tool_loop"),
+        ("@tool\ndef t(city: str):\n    seen = {'a': '9', 'b': '7'}\n    return seen.get(city.lower())", "tool_loop"),
+        ("@tool\ndef t(given: dict):\n    return given.get('text')", "ungrounded"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return runtime.context.user_name", "tool_loop"),
         ("@tool\ndef t(runtime: ToolRuntime, text: str):\n    return polite(text)", "ungrounded"),
         ("@tool\ndef t(runtime: ToolRuntime):\n    return str(runtime.state['messages'])", "ungrounded"),

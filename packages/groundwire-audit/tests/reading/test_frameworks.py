@@ -37,6 +37,12 @@ LOOP = "agent → tools → agent"
         ),
         ("a = Agent[str](name='a', tools=[WebSearchTool()])", "tool_loop"),
         ("a = Agent(name='a', mcp_servers=[server])", "unknown"),
+        ("from smolagents import CodeAgent\na = CodeAgent(tools=[], model=m)", "tool_loop"),
+        (
+            "from smolagents import ToolCallingAgent, tool\n@tool\ndef echo(x: str):\n    return x\n"
+            "a = ToolCallingAgent(tools=[echo], model=m)",
+            "ungrounded",
+        ),
         (
             "from pydantic_ai import Agent as P\na = P('m')\n@a.tool_plain(retries=2)\ndef get(u: str):\n    return requests.get(u).text",  # noqa: E501
             "tool_loop",

@@ -427,7 +427,15 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
             opening = _without_tools(opening)
         tools = [node] if is_asked(seen.effects, TaintKind.WORLD) and opening.basis is Basis.ASK else []
         judged = judge(
-            RoundFacts([opening], effects, always, () if always else maybe, tools, endless=opening.basis is Basis.FREE)
+            RoundFacts(
+                [opening],
+                effects,
+                always,
+                () if always else maybe,
+                tools,
+                react=seen.acts and opening.basis in CHOICES,
+                endless=opening.basis is Basis.FREE,
+            )
         )
         if judged.verdict is Grounding.WORKLIST:
             continue

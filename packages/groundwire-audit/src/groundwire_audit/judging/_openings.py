@@ -19,6 +19,7 @@ from groundwire_audit.reading._conditions import (
     join,
     reason,
 )
+from groundwire_audit.reading._frames import MATCHES
 from groundwire_audit.reading._reader import Facts, Write
 
 # Follows a state key round a loop: which node wrote it last, and what that rests on.
@@ -356,12 +357,20 @@ def _asks_nothing(test: Test, *, holds: bool) -> bool:
     return plain and not holds and any(t.kind is TaintKind.ASK for t in test.left)
 
 
+def _found(test: Test, opening: Opening, *, holds: bool) -> Opening:
+    """A round that begins because a pattern is in the reply: the model wrote it. That it is missing is its form."""
+    patterns = not test.op and all(t.kind is TaintKind.FORM and t.what.endswith(MATCHES) for t in test.left)
+    if holds and patterns and opening.kind == FORM_ONLY:
+        return Opening(Basis.MODEL, text=test.text, source="a model", counted=opening.counted)
+    return opening
+
+
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
     found = [
         replace(opening, rests_on_person=False) if _is_persons_word(test, around, holds=holds) else opening
         for test, holds in sorted(literals, key=lambda x: (x[0].text, x[1]))
         if holds or test.op != "raises"  # that nothing went wrong is no reason to go round
-        for opening in (of_literal(test, at, after=after, around=around),)
+        for opening in (_found(test, of_literal(test, at, after=after, around=around), holds=holds),)
     ]
     if not found:
         return Opening(Basis.FREE)

@@ -175,6 +175,8 @@ def _asked(path: str, known: KnownCall, callee: Value, given: Arguments, node: a
     answer = world(known.detail, path)
     if last.replace("()", "") in OBJECT_PARTS:
         return external(f"{path}()", callee.taints | answer)
+    if known.detail == "http" and _is_model_endpoint(given, node):
+        return _model_over_http(answer, node, frame)
     if any(t.kind is TaintKind.ASK for t in callee.taints):
         answer = world("tool", path)  # it was chosen by what the model asked for
     detail = next(t.detail for t in answer)
@@ -183,6 +185,38 @@ def _asked(path: str, known: KnownCall, callee: Value, given: Arguments, node: a
         frame.add(Effect(TaintKind.WORLD, detail, path.replace("()", ""), frame.module.place(node)))
         frame.risks.add(answer)
     return external(f"{path}()", answer)
+
+
+MODEL_URL = re.compile(
+    r"""(?x) /(chat/)?completions | /api/(generate|chat)\b | :11434 | :generateContent | /v1/messages | /invocations\b
+    | api\.(openai|anthropic|groq|mistral|together|deepseek|cohere|x)\.(com|ai|xyz) | openrouter\.ai
+    | generativelanguage\.googleapis | api-inference\.huggingface | dashscope | bedrock-runtime"""
+)
+PROMPTS = frozenset({"messages", "prompt", "contents"})
+
+
+def _is_model_endpoint(given: Arguments, node: ast.AST) -> bool:
+    """`requests.post(".../chat/completions", json={"model": …, "messages": …})`: by the address, or by what is sent."""
+    addresses = [v.thing.value for v in given.all() if isinstance(v.thing, Const) and isinstance(v.thing.value, str)]
+    addresses += (
+        [text_of(a) for a in (*node.args, *(k.value for k in node.keywords))] if isinstance(node, ast.Call) else []
+    )
+    if any(MODEL_URL.search(a) for a in addresses):
+        return True
+    sent = [v.thing.entries for v in given.all() if isinstance(v.thing, Table)]
+    return any(not PROMPTS.isdisjoint(e) and ("model" in e or "contents" in e) for e in sent)
+
+
+def _model_over_http(answer: Taints, node: ast.AST, frame: Frame) -> Value:
+    """The reply of a model's server: whether it came is a fact, what it says is a model's word."""
+    reply = model_reply("a model's server", structured=False, node=node, frame=frame)
+    frame.risks.add(answer)
+
+    def method(name: str, more: Arguments, at: ast.AST, inner: Frame) -> Value:
+        return NONE if name == "raise_for_status" else reply
+
+    there = dict.fromkeys(("status_code", "status", "ok", "is_success", "headers"), data(answer))
+    return Value(Handle({**there, "text": reply, "content": reply}, method), reply.taints)
 
 
 def _model(path: str, callee: Value, given: Arguments, node: ast.AST, frame: Frame) -> Value:
@@ -220,8 +254,19 @@ def _unknown_name(path: str, node: ast.AST, frame: Frame) -> Value:
         why = f"what {shown} does is not known"
     if shown.rsplit(".", 1)[-1][:1].isupper() and not path.endswith("()"):
         return external(f"{path}()", frozenset({Taint(TaintKind.UNKNOWN, why)}))
+    if _is_prompted(node):
+        return model_reply(shown, structured=False, node=node, frame=frame, inferred=True)
     frame.add(Effect(TaintKind.UNKNOWN, why, shown, frame.module.place(node)))
     return Value(External(f"{path}()"), unknown(why).taints)
+
+
+SETTINGS = words("max_tokens max_new_tokens temperature top_p engine model model_name stop stop_token")
+
+
+def _is_prompted(node: ast.AST) -> bool:
+    """A call with a prompt and a setting that only models have: `backend.call(prompt=p, max_tokens=300)`."""
+    named = {k.arg for k in node.keywords if k.arg} if isinstance(node, ast.Call) else set[str]()
+    return bool(named & {"prompt", "messages", "system_prompt", "user_prompt"}) and bool(named & SETTINGS)
 
 
 # What a call gives, by what is called.
@@ -274,5 +319,7 @@ def _bound(reader: Reader, bound: Bound, given: Arguments, node: ast.AST, frame:
 def _unknown(callee: Value, node: ast.AST, frame: Frame) -> Value:
     name = text_of(node.func) if isinstance(node, ast.Call) else frame.name or "what is called"
     why = reason(deep(callee)) or f"{name} is handed in"
+    if _is_prompted(node):
+        return model_reply(name, structured=False, node=node, frame=frame, inferred=True)
     frame.add(Effect(TaintKind.UNKNOWN, why, name, frame.module.place(node)))
     return unknown(why)

@@ -29,6 +29,7 @@ from groundwire_audit.reading._frames import (
     SeenLoop,
     WayThrough,
     deep,
+    is_asked,
     merge,
     text_of,
 )
@@ -218,9 +219,9 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
     base, before, asked = len(frame.conditions), dict(frame.scope.names), set(frame.asked)
     returned = len(frame.returned)
     endless, returns = False, ALWAYS
-    loop = LoopFrame(base)
+    loop, calls = LoopFrame(base), 0
     for last in (False, True):
-        loop = LoopFrame(base)
+        loop, calls = LoopFrame(base), frame.model_calls
         with frame.apart(), frame.inside():
             frame.loop_stack.append(loop)
             enters = _enter(reader, node, source, frame)
@@ -248,7 +249,13 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
             repeats = retest  # nothing in it ends it early: what its rounds find decides nothing
         if leaves and repeats != NEVER and any(e.kind is TaintKind.MODEL for e in inside):
             items = not isinstance(node, ast.While) and not _is_counted(node, source)
-            _keep(reader, frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items))
+            ending = [w.asked for w in loop.left] + [r.asked for r in frame.returned[returned:]]
+            acts = (
+                (bool(ending) and frame.model_calls - calls == 1)
+                and is_asked(each_round, TaintKind.WORLD)
+                and not any(is_asked(e, TaintKind.WORLD) for e in ending)
+            )
+            _keep(reader, frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items, acts))
         after = WayThrough(frame.scope.names, frame.asked, ALWAYS, True)
         not_at_all = WayThrough(dict(before), set(asked), ALWAYS, True)
         for way in loop.left:

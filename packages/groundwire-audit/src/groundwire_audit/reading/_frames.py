@@ -308,6 +308,8 @@ class SeenLoop:
         again: when it goes round once more.
         effects: what is asked inside.
         items: it goes over given items.
+        acts: a model is asked once a round, each round that goes on asks outside, and none that ends it does: the model
+            chooses an action, or to end.
     """
 
     place: SourcePlace
@@ -315,6 +317,7 @@ class SeenLoop:
     effects: tuple[Effect, ...]
     asked: frozenset[Effect]
     items: bool = False
+    acts: bool = False
 
 
 @dataclass
@@ -367,6 +370,8 @@ class Frame:
     loop_stack: list[LoopFrame] = field(default_factory=list[LoopFrame])
     nested: list[DeclaredGraph] = field(default_factory=list[DeclaredGraph])
     globals: set[str] = field(default_factory=set[str])
+    model_calls: int = 0
+    """How often a model was asked so far, itself or in a function that is called."""
     of_class: bool = False
     """It is the body of a class, whose names its methods do not see."""
 
@@ -380,12 +385,15 @@ class Frame:
         kept = replace(effect, guard=guard)
         self.effects.setdefault(kept)
         self.asked.add(kept)
+        self.model_calls += effect.kind is TaintKind.MODEL
 
     def absorb(self, effects: Iterable[Effect], asked: Iterable[Effect]) -> None:
         """What a called function asked."""
         guard = guard_text(self.conditions)
         surely = set(asked)
-        for effect in effects:
+        held = list(effects)
+        self.model_calls += is_asked(held, TaintKind.MODEL)
+        for effect in held:
             kept = effect if effect.guard else replace(effect, guard=guard)
             self.effects.setdefault(kept)
             if effect in surely:

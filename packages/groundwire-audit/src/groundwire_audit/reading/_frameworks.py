@@ -81,8 +81,9 @@ def _agent(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fr
     unseen = tuple(Value(ToolValue(n, None)) for n in HIDDEN_TOOLS if _is_there(given.named.get(n)))
     provided = given.named.get("builtin_tools")
     own = tool_list(provided) if provided is not None else ()
-    if path.endswith("SandboxAgent"):
-        unseen = (*unseen, Value(ToolValue("sandbox", external("agents.LocalShellTool()"))))
+    own_tool = COMES_WITH.get(path.rsplit(".", 1)[-1])
+    if own_tool is not None:
+        unseen = (*unseen, Value(ToolValue(own_tool[0], external(own_tool[1]))))
     if known is None:
         with_tools(graph, ToolNodeValue(None, why_hidden(tools)), place)
     elif known or unseen or own:
@@ -96,6 +97,12 @@ def _agent(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fr
     return Value(GraphValue(graph))
 
 
+COMES_WITH = {
+    "SandboxAgent": ("sandbox", "agents.LocalShellTool()"),
+    "CodeAgent": ("the code that it writes", "smolagents.local_python_executor"),
+    "CodeActAgent": ("the code that it writes", "smolagents.local_python_executor"),
+}
+"""Agents that come with a tool of their own → its name, and what it is."""
 HIDDEN_TOOLS = ("mcp_servers", "mcps", "toolsets")
 
 
@@ -197,6 +204,7 @@ MAKERS: dict[str, dict[str, Maker]] = {
     },
     "pydantic_ai": {"Agent": _agent, "Tool": _function_tool},
     "pydantic_graph": {"Graph": _graph},
+    "smolagents": {"ToolCallingAgent": _agent, "CodeAgent": _agent, "tool": _function_tool},
     "autogen_core": {"FunctionTool": _function_tool},
     "haystack": {**PIPELINES, "Agent": _agent, "create_tool_from_function": _function_tool},
     "crewai": {"Agent": _agent, "LiteAgent": _agent, "Crew": _crew},

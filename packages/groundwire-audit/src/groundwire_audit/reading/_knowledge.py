@@ -17,7 +17,7 @@ unittest.TextTestRunner.run unittest.TestLoader doctest.testmod doctest.run_docs
 mypy.api pylint flake8 ruff pyflakes.api pycodestyle bandit black isort coverage z3 pysat ortools pulp cvxpy
 scipy.optimize sympy.solve sympy.solvers sympy.simplify jupyter_client nbclient nbformat.execute papermill
 IPython.get_ipython IPython.core.interactiveshell importlib.import_module importlib.util ctypes llm_sandbox
-smolagents.local_python_executor RestrictedPython pyodide tree_sitter_cli langchain_sandbox
+smolagents.local_python_executor smolagents.PythonInterpreterTool RestrictedPython pyodide tree_sitter_cli langchain_sandbox
 langchain_experimental.utilities openevals.code javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py
 lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
@@ -40,7 +40,7 @@ telegram simple_salesforce hubspot zenpy shopify airtable O365 msgraph exchangel
 azure.storage azure.identity azure.search azure.cosmos yfinance alpha_vantage polygon ccxt alpaca fredapi
 openmeteo_requests pyowm geopy.geocoders googlemaps amadeus youtube_transcript_api pytube yt_dlp grpc zeep suds pika
 kafka confluent_kafka nats paho celery composio arcade arcadepy langchain_arcade langgraph_sdk crewai_tools mcp fastmcp
-langchain_mcp_adapters autogen_ext.tools
+langchain_mcp_adapters autogen_ext.tools smolagents.WebSearchTool smolagents.VisitWebpageTool
 agents.WebSearchTool agents.HostedMCPTool agents.ComputerTool pydantic_ai.WebSearchTool pydantic_ai.WebFetchTool
 pydantic_ai.UrlContextTool pydantic_ai.builtin_tools pydantic_ai.common_tools
 """
@@ -49,7 +49,7 @@ tavily duckduckgo_search ddgs exa_py serpapi googlesearch wikipedia wikipediaapi
 habanero Bio.Entrez metapub linkup perplexity_search brave_search you_search jina chromadb pinecone qdrant_client
 weaviate pymilvus lancedb elasticsearch opensearchpy faiss annoy hnswlib vespa marqo turbopuffer typesense
 meilisearch whoosh agents.FileSearchTool rank_bm25 bm25s llama_index.core.indices llama_index.core.VectorStoreIndex
-txtai ragatouille
+txtai ragatouille smolagents.DuckDuckGoSearchTool smolagents.GoogleSearchTool smolagents.WikipediaSearchTool langmem
 colbert zep_cloud mem0 cognee graphiti_core neo4j py2neo rdflib SPARQLWrapper networkx_neo4j nltk.corpus.wordnet
 """
 SQL = """
@@ -63,7 +63,7 @@ os.listdir os.walk os.scandir os.stat os.path.exists os.path.isfile os.path.isdi
 glob shutil.which shutil.disk_usage pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet
 pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
 PyPDF2 pdfplumber pymupdf fitz docx pptx pytesseract easyocr PIL.Image.open cv2.imread cv2.VideoCapture psutil
-watchdog deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice
+watchdog gitingest deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice
 speech_recognition
 """
 HUMAN = """
@@ -127,10 +127,11 @@ MODEL = """
 openai anthropic litellm ollama groq cohere mistralai google.generativeai google.genai vertexai together replicate
 fireworks cerebras transformers.pipeline transformers.AutoModelForCausalLM vllm.LLM llama_cpp ctransformers dspy
 instructor outlines guidance marvin magentic ell promptflow huggingface_hub.InferenceClient langchain.chat_models
-langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen autogen_ext.models crewai swarm
-agents.Agent
+langchain.llms langchain_community.chat_models langchain_community.llms pydantic_ai autogen crewai swarm
+agents.Agent autogen_ext.models
 agents.Runner agents.models agents.ImageGenerationTool
-smolagents.LiteLLMModel smolagents.CodeAgent boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
+smolagents.LiteLLMModel smolagents.InferenceClientModel smolagents.HfApiModel smolagents.OpenAIServerModel
+smolagents.TransformersModel boto3.client.invoke_model botocore_bedrock aisuite portkey_ai xai_sdk
 zhipuai dashscope qianfan ai21 aleph_alpha_client llama_index.llms openai_agents claude_agent_sdk semantic_kernel
 haystack.components.generators mirascope baml_client openevals.llm openevals.trajectory.llm
 agentevals.trajectory.llm langchain.evaluation.load_evaluator trustcall autoevals deepeval.metrics.GEval ragas.metrics

@@ -39,7 +39,7 @@ from groundwire_audit.reading._values import (
 # Whether a tool brings anything from outside: its function is followed, a library's is looked up.
 
 ARGUMENT = frozenset({Taint(TaintKind.MODEL, "fields", "its argument")})
-COMPUTING_CALLS = words("get now today sorted sum max min round sqrt eval choice randint")
+COMPUTING_CALLS = words("now today sorted sum max min round sqrt eval choice randint")
 
 
 class ToolKind(StrEnum):
@@ -260,13 +260,34 @@ def _computes(function: FunctionValue, of: ClassValue | None = None, depth: int 
         of: the class whose method it is.
         depth: how many calls deep it was found.
     """
-    if computes(function.node):
+    if computes(function.node) or _looks_up(function):
         return True
     if depth >= HELPERS:
         return False
     return any(
         helper.node is not function.node and _computes(helper, cls, depth + 1) for helper, cls in _helpers(function, of)
     )
+
+
+def _looks_up(function: FunctionValue) -> bool:
+    """`ORDERS.get(number)`: what is found in a table of the source under a key that the model chose."""
+    tables = {
+        t.id
+        for part in ast.walk(function.node)
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Dict)
+        for t in part.targets
+        if isinstance(t, ast.Name)
+    }
+    for part in ast.walk(function.node):
+        match part:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[key, *_]):
+                held = function.scope.get(name)
+                known = name in tables or (held is not None and isinstance(held.thing, Table) and held.thing.entries)
+                if known and not isinstance(key, ast.Constant):
+                    return True
+            case _:
+                continue
+    return False
 
 
 def _helpers(function: FunctionValue, of: ClassValue | None) -> Iterator[tuple[FunctionValue, ClassValue | None]]:
