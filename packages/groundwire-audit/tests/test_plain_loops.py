@@ -494,7 +494,8 @@ TOOLS = {"search": search}
             "partly",
         ),
         (  # one model judges what another one wrote
-            "def run(messages):\n    while True:\n        draft = ask(messages)\n        verdict = ask(['Good?', draft])\n"
+            "def run(messages):\n    while True:\n        draft = ask(messages)\n"
+            "        verdict = ask(['Good?', draft])\n"
             "        if 'good' in verdict:\n            return draft\n        messages.append(search(verdict))",
             "partly",
         ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundwire_audit._report import NOWHERE, Finding, Grounding, Level, Loop, LoopStep, SourcePlace
-from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, weakest
+from groundwire_audit.judging._openings import FORM_ONLY, Basis, Opening, WayRound, is_pattern, weakest
 from groundwire_audit.judging._verdicts import RoundFacts, judge
 from groundwire_audit.judging._wiring import WiredEdge, WiredGraph
 from groundwire_audit.reading._conditions import TOO_LONG, Literal, Taint, TaintKind, Taints, Test, paths, reason
@@ -417,7 +417,7 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         if not opening.counted and all(any(_counts(t) for t, _ in w) for w in ways):
             opening = replace(opening, counted=True)
         if opening.basis is Basis.MODEL and all(
-            _is_empty_reply(t, holds=holds) or not _says(t.taints) for w in ways for t, holds in w
+            _is_empty_reply(t, holds=holds) or not (_says(t.taints) or is_pattern(t)) for w in ways for t, holds in w
         ):
             opening = replace(opening, basis=Basis.OUTSIDE, kind=FORM_ONLY, source="whether there is a reply at all")
         effects = [(node, e) for e in seen.effects]

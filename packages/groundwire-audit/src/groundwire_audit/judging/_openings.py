@@ -359,10 +359,18 @@ def _asks_nothing(test: Test, *, holds: bool) -> bool:
 
 def _found(test: Test, opening: Opening, *, holds: bool) -> Opening:
     """A round that begins because a pattern is in the reply: the model wrote it. That it is missing is its form."""
-    patterns = not test.op and all(t.kind is TaintKind.FORM and t.what.endswith(MATCHES) for t in test.left)
-    if holds and patterns and opening.kind == FORM_ONLY:
+    if holds and is_pattern(test) and opening.kind == FORM_ONLY:
         return Opening(Basis.MODEL, text=test.text, source="a model", counted=opening.counted)
     return opening
+
+
+def is_pattern(test: Test) -> bool:
+    """`if match:` of a pattern that was looked for in a reply."""
+    return not test.op and bool(test.left) and all(_is_match(t) for t in test.left)
+
+
+def _is_match(taint: Taint) -> bool:
+    return taint.kind is TaintKind.FORM and taint.what.endswith(MATCHES)
 
 
 def _of_way(literals: frozenset[Literal], at: int, *, after: bool, around: WayRound) -> Opening:
