@@ -268,7 +268,6 @@ def test_another_python_reads_the_source(folder: Path, capfd: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("line", "version", "since"),
     [
-        ("f'{x['a']}'", "3.12", (3, 12)),
         ("type Names = list[str]", "3.12", (3, 12)),
         ("def first[T](x: T) -> T: return x", "3.12", (3, 12)),
         ("class Box[T]: pass", "3.12", (3, 12)),

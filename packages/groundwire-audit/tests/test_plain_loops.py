@@ -479,7 +479,8 @@ TOOLS = {"search": search}
     [
         (
             "def run(messages):\n    for _ in range(9):\n        reply = ask(messages)\n"
-            "        found = re.search(r'Action: (\\w+): (.*)', reply)\n        if not found:\n            return reply\n"
+            "        found = re.search(r'Action: (\\w+): (.*)', reply)\n"
+            "        if not found:\n            return reply\n"
             "        name, text = found.groups()\n        messages.append(TOOLS[name](text))",
             "tool_loop",
         ),
@@ -505,3 +506,32 @@ def test_a_model_that_chooses_an_action_or_to_end_advances_on_what_its_actions_b
     source: str, wanted: str, tmp_path: Path
 ) -> None:
     assert set(verdicts(f"{ACTS}{source}\n", tmp_path).values()) == {wanted}
+
+
+CALLED = """
+def run(messages):
+    reply = client.messages.create(model="m", messages=messages, tools=SCHEMAS)
+    while reply.stop_reason == "tool_use":
+        block = next(b for b in reply.content if b.type == "tool_use")
+        messages.append({"role": "user", "content": called(block.name, block.input)})
+        reply = client.messages.create(model="m", messages=messages, tools=SCHEMAS)
+    return reply
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "wanted"),
+    [
+        ("    orders = {'1': 'sent', '2': 'lost'}\n    return orders.get(given['order'], 'none')", "tool_loop"),
+        ("    return given['a'] * given['b']", "tool_loop"),
+        ("    return 'You said: ' + given['text']", "ungrounded"),
+    ],
+)
+def test_a_plain_loop_over_tool_calls_needs_a_tool_that_works_something_out(
+    tool: str, wanted: str, tmp_path: Path
+) -> None:
+    source = (
+        "from anthropic import Anthropic\nclient = Anthropic()\nSCHEMAS = [{'name': 'tool'}]\n"
+        f"def tool(given):\n{tool}\ndef called(name, given):\n    if name == 'tool':\n        return tool(given)\n"
+    )
+    assert set(verdicts(f"{source}{CALLED}", tmp_path).values()) == {wanted}

@@ -113,3 +113,35 @@ def test_the_source_of_a_library_itself_means_the_same_as_to_everybody(tmp_path:
         "from agents import Agent\none = Agent(name='1')\ntwo = Agent(name='2', handoffs=[one])\none.handoffs = [two]\n"
     )
     assert verdicts(source, tmp_path) == {("one + two", "one → two → one"): "ungrounded"}
+
+
+@pytest.mark.parametrize("base", ["class Talker(ABC):\n    @abstractmethod\n    def chat(self, m): ...", ""])
+def test_a_class_of_models_that_others_fill_in_is_one_by_its_name(base: str, tmp_path: Path) -> None:
+    made = base.replace("Talker", "BaseLLM") if base else "from house.models import BaseLLM"
+    source = f"""
+from abc import ABC, abstractmethod
+{made}
+class Writer:
+    def __init__(self, llm: BaseLLM):
+        self.llm = llm
+    def write(self, task):
+        draft = self.llm.chat([task])
+        while "yes" not in self.llm.chat(["enough?", draft]):
+            draft = self.llm.chat(["more", draft])
+        return draft
+"""
+    assert verdicts(source, tmp_path) == {("Writer.write", "Writer.write ⟲"): "ungrounded"}
+
+
+def test_what_the_library_of_a_model_takes_out_of_its_reply_is_the_reply(tmp_path: Path) -> None:
+    source = """
+from house.backends import wrapper
+def ask(p):
+    return wrapper.Api.first_text(wrapper.Api.call(prompt=p, max_tokens=9))
+def write(task):
+    draft = ask(task)
+    while "fine" not in ask(draft):
+        draft = ask("more " + draft)
+    return draft
+"""
+    assert verdicts(source, tmp_path) == {("write", "write ⟲"): "ungrounded"}

@@ -423,9 +423,11 @@ def loops_in_source(wiring: WiredGraph, node: str, seen_loops: Sequence[SeenLoop
         effects = [(node, e) for e in seen.effects]
         always = is_asked(seen.asked, TaintKind.HUMAN)
         maybe = [e.guard for e in seen.effects if e.kind is TaintKind.HUMAN and e.guard]
-        if not is_asked(seen.effects, TaintKind.WORLD):
+        if seen.works_out and opening.basis is Basis.ASK:
+            effects.append((node, Effect(TaintKind.WORLD, "tool", "what its functions work out", seen.place)))
+        if not any(e.kind is TaintKind.WORLD for _, e in effects):
             opening = _without_tools(opening)
-        tools = [node] if is_asked(seen.effects, TaintKind.WORLD) and opening.basis is Basis.ASK else []
+        tools = [node] if opening.basis is Basis.ASK else []
         judged = judge(
             RoundFacts(
                 [opening],

@@ -158,8 +158,17 @@ def _by_knowledge(reader: Reader, path: str, callee: Value, given: Arguments, no
         case "pure":
             _let_callbacks_run(reader, given, node, frame)
             return external(f"{path}()", drawn(taints))
+        case _ if not _is_prompted(node) and _is_of_its_model(path, given.taints()):
+            return data(given.taints())
         case _:
             return _unknown_name(path, node, frame)
+
+
+def _is_of_its_model(path: str, taints: Taints) -> bool:
+    """`Api.first_text(reply)`, where `Api.call(prompt=…)` gave the reply: it takes it out."""
+    parent = path.replace("()", "").rpartition(".")[0].removeprefix("missing:")
+    asked = [t.what.removeprefix("missing:") for t in taints if t.kind is TaintKind.MODEL]
+    return bool(parent) and any(a.startswith(f"{parent}.") for a in asked)
 
 
 def _let_callbacks_run(reader: Reader, given: Arguments, node: ast.AST, frame: Frame) -> None:

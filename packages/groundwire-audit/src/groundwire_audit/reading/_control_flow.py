@@ -219,9 +219,9 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
     base, before, asked = len(frame.conditions), dict(frame.scope.names), set(frame.asked)
     returned = len(frame.returned)
     endless, returns = False, ALWAYS
-    loop, calls = LoopFrame(base), 0
+    loop, calls, before_it = LoopFrame(base), 0, 0
     for last in (False, True):
-        loop, calls = LoopFrame(base), frame.model_calls
+        loop, calls, before_it = LoopFrame(base), frame.model_calls, frame.worked_out
         with frame.apart(), frame.inside():
             frame.loop_stack.append(loop)
             enters = _enter(reader, node, source, frame)
@@ -255,7 +255,8 @@ def _repeated(reader: Reader, node: ast.For | ast.AsyncFor | ast.While, frame: F
                 and is_asked(each_round, TaintKind.WORLD)
                 and not any(is_asked(e, TaintKind.WORLD) for e in ending)
             )
-            _keep(reader, frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items, acts))
+            found = frame.worked_out > before_it
+            _keep(reader, frame, SeenLoop(frame.module.place(node), repeats, inside, each_round, items, acts, found))
         after = WayThrough(frame.scope.names, frame.asked, ALWAYS, True)
         not_at_all = WayThrough(dict(before), set(asked), ALWAYS, True)
         for way in loop.left:

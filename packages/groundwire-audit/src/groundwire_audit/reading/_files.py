@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from groundwire_audit._report import Finding, SourcePlace
+from groundwire_audit.reading._newer_strings import with_sums
 
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
 MAX_NOTEBOOK_BYTES = 64 * 1024 * 1024
@@ -110,11 +111,24 @@ MAX_MENDED = 12
 
 def _read_python(text: str, code: Code, first_line: int, start: SourcePlace) -> None:
     """Reads source; a statement at the top that can't be read is a finding, and the others are read."""
+    if sys.version_info < (3, 12) and not _parses(text):
+        older = with_sums(text)
+        text = older if _parses(older) else text
     for _ in range(MAX_MENDED):
         broken = _read_once(text, code, first_line, start)
         if not broken:
             return
         text = _without_statement(text, broken)
+
+
+def _parses(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "", "exec", TO_TREE, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
 
 
 def _without_statement(text: str, line: int) -> str:

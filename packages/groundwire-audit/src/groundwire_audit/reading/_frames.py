@@ -310,6 +310,7 @@ class SeenLoop:
         items: it goes over given items.
         acts: a model is asked once a round, each round that goes on asks outside, and none that ends it does: the model
             chooses an action, or to end.
+        works_out: a function in it looks something up, or calculates, with what the model said.
     """
 
     place: SourcePlace
@@ -318,6 +319,7 @@ class SeenLoop:
     asked: frozenset[Effect]
     items: bool = False
     acts: bool = False
+    works_out: bool = False
 
 
 @dataclass
@@ -372,6 +374,8 @@ class Frame:
     globals: set[str] = field(default_factory=set[str])
     model_calls: int = 0
     """How often a model was asked so far, itself or in a function that is called."""
+    worked_out: int = 0
+    """How often a function worked something out of what a model said."""
     of_class: bool = False
     """It is the body of a class, whose names its methods do not see."""
 

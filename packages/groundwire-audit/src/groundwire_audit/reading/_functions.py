@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from groundwire_audit.reading._conditions import ALWAYS, Taint, TaintKind, Taints, all_of, world
 from groundwire_audit.reading._frames import Arguments, Effect, Frame, Returned, control, deep, merge
@@ -11,6 +12,7 @@ from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._knowledge import class_name, describe, words
 from groundwire_audit.reading._langgraph_calls import BUILDERS, make_graph
 from groundwire_audit.reading._members import bases, member
+from groundwire_audit.reading._models import works_out
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
@@ -52,6 +54,8 @@ GRAPHS = words(
     """
 )
 """Whatever is handed in as one of these can do anything."""
+MODEL_CLASS = re.compile(r"LLM(Client|Base|Interface|Provider)?$|LanguageModel$|Chat(Model|Client)$|^LLM")
+"""What somebody's own class of models is called, which others fill in."""
 MODELS = frozenset({"BaseChatModel", "BaseLanguageModel", "BaseLLM", "LLM"})
 
 
@@ -103,6 +107,8 @@ def _of_class(meant: Value, hidden: Value) -> Value:
                 return Value(ModelValue(class_name(path)))
             if class_name(path) in GRAPHS:
                 return hidden
+            if known.kind == "unknown" and MODEL_CLASS.search(class_name(path)):
+                return Value(ModelValue(class_name(path), inferred=True))
             if known.kind in {"world", "human", "fixed"} or path.startswith(
                 ("builtins", "langchain_core.messages", "langgraph")
             ):
@@ -112,6 +118,8 @@ def _of_class(meant: Value, hidden: Value) -> Value:
             isinstance(b.thing, External) and ABSTRACT.intersection(b.thing.path.split(".")) for b in bases(meant.thing)
         ):
             return Value(Instance(meant.thing), FIXED)
+        case ClassValue(node=node) if MODEL_CLASS.search(node.name):
+            return Value(ModelValue(node.name, inferred=True))
         case _:
             return hidden
 
@@ -125,6 +133,8 @@ def call_function(reader: Reader, function: FunctionValue, given: Arguments, fra
         return data(given.taints())  # followed once: helpers that walk trees call themselves at many places
     inner = body_frame(reader, function, given, frame)
     frame.absorb(inner.effects, inner.asked)
+    if frame.loop_stack and any(t.kind is TaintKind.MODEL for t in given.taints()):
+        frame.worked_out += works_out(function)
     frame.loops += [x for x in inner.loops if x.place not in {y.place for y in frame.loops}]
     frame.nested += inner.nested
     frame.risks |= inner.risks

@@ -120,7 +120,7 @@ streamlit.info chainlit.Message smtplib shutil.rmtree os.makedirs os.remove os.m
 CHANCE = "random secrets numpy.random time.time time.monotonic time.perf_counter"
 FIXED = """
 os.environ os.getenv os.getcwd dotenv argparse pydantic_settings sys.argv omegaconf hydra configparser decouple
-dynaconf streamlit.secrets streamlit.session_state importlib.resources langgraph.config.get_config
+dynaconf temporalio.workflow.in_workflow streamlit.secrets streamlit.session_state importlib.resources langgraph.config.get_config
 langgraph.config.get_store langgraph.runtime
 """
 MODEL = """

@@ -269,6 +269,23 @@ def _computes(function: FunctionValue, of: ClassValue | None = None, depth: int 
     )
 
 
+def works_out(function: FunctionValue, depth: int = 0) -> bool:
+    """A function, or a helper of it, looks something up in a table or calculates: more than it was given comes back."""
+    if _looks_up(function) or any(_calculates(part) for part in ast.walk(function.node)):
+        return True
+    if depth >= HELPERS:
+        return False
+    return any(h.node is not function.node and works_out(h, depth + 1) for h, _ in _helpers(function, None))
+
+
+def _calculates(part: ast.AST) -> bool:
+    match part:
+        case ast.BinOp(op=ast.Sub() | ast.Mult() | ast.Div() | ast.FloorDiv() | ast.Pow(), left=left, right=right):
+            return not (isinstance(left, ast.Constant | ast.JoinedStr) or isinstance(right, ast.Constant))
+        case _:
+            return False
+
+
 def _looks_up(function: FunctionValue) -> bool:
     """`ORDERS.get(number)`: what is found in a table of the source under a key that the model chose."""
     tables = {
