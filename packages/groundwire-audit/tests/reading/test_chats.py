@@ -92,6 +92,12 @@ def loops(source: str, folder: Path) -> list[Loop]:
         ("chat = GroupChat([writer, critic], [], speaker_selection_method='manual')", "grounded"),
         ("chat = GroupChat([writer, critic, UserProxyAgent('user', code_execution_config=False)], [])", "partly"),
         ("chat = GroupChat(agents, [])", "unknown"),
+        (
+            "person = UserProxyAgent('user', code_execution_config=False)\ndef turn(last, chat):\n"
+            "    return person if last is writer else critic\n"
+            "chat = GroupChat([writer, critic, person], [], speaker_selection_method=turn)",
+            "partly",
+        ),
     ],
 )
 def test_a_chat_of_autogen_before_0_4(source: str, wanted: str, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ from groundwire_audit.reading._values import (
 
 PACKAGES = words("autogen ag2 autogen_agentchat autogen_ext autogen_core semantic_kernel")
 ASK: Taints = frozenset({Taint(TaintKind.ASK)})
-IN_TURN, BY_MODEL = "in turn", "by a model"
+IN_TURN, BY_CODE, BY_MODEL = "in turn", "by a function", "by a model"
 
 
 def declare_chat(
@@ -299,7 +299,8 @@ def _group_chat(reader: Reader, path: str, given: Arguments, node: ast.AST, fram
     ending.count(given.get(2, "max_round") or Value(Const(10)))
     ending.tests += [f for a in speakers for b in speakers[:1] for f in stopped_by(a, b, frame)][:1]
     method = given.named.get("speaker_selection_method") or Value(Const("auto"))
-    order = BY_MODEL if method.thing == Const("auto") or not _is_told(method) else IN_TURN
+    by_model = method.thing == Const("auto") or not _is_told(method)
+    order = BY_MODEL if by_model else BY_CODE if _is_function(method) else IN_TURN
     if method.thing == Const("manual"):
         speakers.append(Speaker(reader, "who chooses", place, person="always"))
     return Value(GraphValue(declare_chat(reader, speakers, ending, place, frame, order)))
@@ -359,7 +360,7 @@ def _team(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fra
     chosen = any(c is not None and any(t.kind is TaintKind.MODEL for t in deep(c)) for c in chooses)
     of_code = any(c is not None and _is_function(c) for c in chooses)
     by_model = last in CHOSEN_BY_MODEL or chosen or (manager is not None and isinstance(manager.thing, Instance))
-    order = BY_MODEL if by_model and not of_code else IN_TURN
+    order = BY_CODE if of_code else BY_MODEL if by_model else IN_TURN
     return Value(GraphValue(declare_chat(reader, speakers, ending, place, frame, order)))
 
 

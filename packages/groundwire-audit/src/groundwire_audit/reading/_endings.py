@@ -70,8 +70,10 @@ def ending_of(reader: Reader, condition: Value | None, frame: Frame) -> Ending:
     made.by_tools = any(t.kind is TaintKind.ASK for t in taints)
     looked_at = taints - frozenset(counters) - FIXED - ASK
     if looked_at:
-        text = next((t.what for t in sorted(looked_at, key=str) if t.what), "") or "its ending"
-        made.tests.append(when(Test(looked_at, text=text, constant=True), holds=False))
+        text = " or ".join(sorted({t.what for t in looked_at if t.what})) or "its ending"
+        others = frozenset(t for t in looked_at if t.kind is not TaintKind.MODEL)
+        said = others | SAID if others != looked_at else others
+        made.tests.append(when(Test(said, text=text, constant=True), holds=False))
     return made
 
 

@@ -120,8 +120,8 @@ streamlit.info chainlit.Message smtplib shutil.rmtree os.makedirs os.remove os.m
 CHANCE = "random secrets numpy.random time.time time.monotonic time.perf_counter"
 FIXED = """
 os.environ os.getenv os.getcwd dotenv argparse pydantic_settings sys.argv omegaconf hydra configparser decouple
-dynaconf temporalio.workflow.in_workflow streamlit.secrets streamlit.session_state importlib.resources langgraph.config.get_config
-langgraph.config.get_store langgraph.runtime
+dynaconf streamlit.secrets streamlit.session_state importlib.resources langgraph.config.get_config
+langgraph.config.get_store langgraph.runtime temporalio.workflow.in_workflow
 """
 MODEL = """
 openai anthropic litellm ollama groq cohere mistralai google.generativeai google.genai vertexai together replicate

@@ -455,6 +455,7 @@ def call_model(reader: Reader, callee: Value, given: Arguments, node: ast.AST, f
 def run_tool(reader: Reader, label: str, action: Value | None, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """Runs a tool, whose arguments a model chose; one that asks nothing outside only gives back what it was given."""
     seen = inspect_tool(reader, Value(ToolValue(label, action)))
+    label = label or seen.label
     place = frame.module.place(node)
     match seen.kind:
         case ToolKind.WORLD:
