@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from groundwire_audit._report import SourcePlace
+from groundwire_audit.reading._asked_again import refine, task
 from groundwire_audit.reading._chats import maker_of
 from groundwire_audit.reading._class_graphs import framework_of, made_of
 from groundwire_audit.reading._conditions import Taint, TaintKind
@@ -207,7 +208,8 @@ MAKERS: dict[str, dict[str, Maker]] = {
     "smolagents": {"ToolCallingAgent": _agent, "CodeAgent": _agent, "tool": _function_tool},
     "autogen_core": {"FunctionTool": _function_tool},
     "haystack": {**PIPELINES, "Agent": _agent, "create_tool_from_function": _function_tool},
-    "crewai": {"Agent": _agent, "LiteAgent": _agent, "Crew": _crew},
+    "crewai": {"Agent": _agent, "LiteAgent": _agent, "Crew": _crew, "Task": task},
+    "dspy": {"Refine": refine, "BestOfN": refine},
     "llama_index": {
         "FunctionAgent": _agent,
         "ReActAgent": _agent,

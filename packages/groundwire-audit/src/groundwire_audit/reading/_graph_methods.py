@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from groundwire_audit._report import SourcePlace
+from groundwire_audit.reading._asked_again import validate
 from groundwire_audit.reading._conditions import Taint, TaintKind, join
 from groundwire_audit.reading._frames import Arguments, Frame, text_of
 from groundwire_audit.reading._graph import (
@@ -85,6 +86,11 @@ def graph_method(reader: Reader, owner: Value, name: str, given: Arguments, node
             tool = given.positional[0]
             give_tool(graph, tool, place)
             return tool
+        case "output_validator" | "result_validator" if graph.kind == "agent":
+            if not given.positional:
+                return Value(Partial(Value(Bound(owner, name)), (), ()))
+            validate(reader, graph, given.positional[0], place)
+            return given.positional[0]
         case _:
             pass
     _limit(graph, given)
@@ -274,7 +280,7 @@ def with_tools(graph: DeclaredGraph, tools: ToolNodeValue, place: SourcePlace) -
     """The node that runs a ready-made agent's tools, and the steps there and back."""
     first = next(iter(graph.nodes))
     if "tools" not in graph.nodes:
-        graph.edges = [e for e in graph.edges if e.source != first]
+        graph.edges = [e for e in graph.edges if (e.source, e.target) != (first, END)]
         asks = external("langgraph.prebuilt.tools_condition")
         graph.branches.append(DeclaredBranch(first, asks, {"tools": "tools", END: END}, place))
         graph.edges.append(DeclaredEdge("tools", first, place))

@@ -17,7 +17,8 @@ unittest.TextTestRunner.run unittest.TestLoader doctest.testmod doctest.run_docs
 mypy.api pylint flake8 ruff pyflakes.api pycodestyle bandit black isort coverage z3 pysat ortools pulp cvxpy
 scipy.optimize sympy.solve sympy.solvers sympy.simplify jupyter_client nbclient nbformat.execute papermill
 IPython.get_ipython IPython.core.interactiveshell importlib.import_module importlib.util ctypes llm_sandbox
-smolagents.local_python_executor smolagents.PythonInterpreterTool RestrictedPython pyodide tree_sitter_cli langchain_sandbox
+smolagents.local_python_executor smolagents.PythonInterpreterTool RestrictedPython pyodide tree_sitter_cli
+langchain_sandbox
 langchain_experimental.utilities openevals.code javascript execjs py_mini_racer quickjs dotnet matlab.engine oct2py
 lean_dojo
 lean_interact clingo minizinc chess.engine stockfish terraform ansible_runner git.Repo dbt.cli pulumi vllm_sandbox
@@ -63,7 +64,8 @@ os.listdir os.walk os.scandir os.stat os.path.exists os.path.isfile os.path.isdi
 glob shutil.which shutil.disk_usage pandas.read_csv pandas.read_excel pandas.read_json pandas.read_parquet
 pandas.read_html polars.read_csv numpy.load numpy.loadtxt csv.reader csv.DictReader openpyxl pypdf
 PyPDF2 pdfplumber pymupdf fitz docx pptx pytesseract easyocr PIL.Image.open cv2.imread cv2.VideoCapture psutil
-watchdog gitingest deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile sounddevice
+watchdog gitingest deepagents.backends unstructured docling markitdown aiofiles fsspec zipfile tarfile soundfile
+sounddevice
 speech_recognition
 """
 HUMAN = """
