@@ -535,3 +535,21 @@ def test_a_plain_loop_over_tool_calls_needs_a_tool_that_works_something_out(
         f"def tool(given):\n{tool}\ndef called(name, given):\n    if name == 'tool':\n        return tool(given)\n"
     )
     assert set(verdicts(f"{source}{CALLED}", tmp_path).values()) == {wanted}
+
+
+@pytest.mark.parametrize("limit", ["n", "self.settings.rounds"])
+def test_a_count_against_a_number_that_is_handed_in_is_a_count(limit: str, tmp_path: Path) -> None:
+    source = f"""
+class Writer:
+    def __init__(self, settings):
+        self.settings = settings
+    def write(self, task, n):
+        draft, at = ask(task), 0
+        while at < {limit}:
+            if "fine" in ask("Fine? " + draft):
+                break
+            draft = ask("Mend " + draft)
+            at += 1
+        return draft
+"""
+    assert set(verdicts(source, tmp_path).values()) == {"ungrounded"}

@@ -413,6 +413,7 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
         taints = frozenset(t for t in taints if t.detail != TOO_LONG)
     if _runs_along(test):
         return Opening(Basis.WORKLIST, text=test.text, source="items that are left")
+    taints -= _hidden_limit(test)
     kinds = {t.kind for t in taints}
     outside = kinds & OUTSIDE
     source = _source(taints)
@@ -438,6 +439,18 @@ def of_literal(test: Test, at: int, *, after: bool, around: WayRound) -> Opening
     if kinds & {TaintKind.COUNTER, TaintKind.CHANCE}:
         return Opening(Basis.COUNTER, text=test.text, source="a counter", limit=test.limit)
     return Opening(Basis.FREE, text=test.text, source="fixed before the loop" if kinds else "")
+
+
+def _hidden_limit(test: Test) -> Taints:
+    """A number that is handed in, and that a count is held against: whatever it is, that is a count."""
+    for count, limit in ((test.left, test.right), (test.right, test.left)):
+        hidden = frozenset(t for t in limit if t.kind is TaintKind.UNKNOWN and t.detail.startswith("argument "))
+        if hidden == limit and test.op in ORDERS and any(t.kind is TaintKind.COUNTER for t in count):
+            return hidden
+    return NOTHING
+
+
+ORDERS = frozenset({"<", "<=", ">", ">=", "=="})
 
 
 def _counts_along(test: Test) -> bool:
