@@ -388,7 +388,7 @@ def _builder(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: 
         if _is_function(condition) and isinstance(condition.thing, FunctionValue):
             formula = truth(reader.call(condition, Arguments([said]), condition.thing.node, frame), "its condition")
         else:
-            formula = when(Test(said.taints, text=f"{source} says {text_of_const(condition)}", constant=True))
+            formula = when(Test(said.taints, text=f"{source} says {_shown(condition)}", constant=True))
         opens.setdefault(source, {})[target] = formula
 
     def method(name: str, more: Arguments, at: ast.AST, inner: Frame) -> Value:
@@ -414,8 +414,7 @@ def _builder(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: 
     return made
 
 
-def text_of_const(value: Value) -> str:
-    """A constant as it is written."""
+def _shown(value: Value) -> str:
     return repr(value.thing.value) if isinstance(value.thing, Const) else "what opens it"
 
 

@@ -12,7 +12,6 @@ from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._knowledge import class_name, describe, words
 from groundwire_audit.reading._langgraph_calls import BUILDERS, make_graph
 from groundwire_audit.reading._members import bases, member
-from groundwire_audit.reading._models import works_out
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
@@ -33,6 +32,7 @@ from groundwire_audit.reading._values import (
     external,
     unknown,
 )
+from groundwire_audit.reading._working_out import works_out
 
 # Follows a call into a function whose source is at hand, going by annotations where no argument is in sight.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,7 +12,6 @@ from groundwire_audit.reading._frames import Arguments, Effect, Frame, deep
 from groundwire_audit.reading._graph import GraphValue
 from groundwire_audit.reading._graph_methods import run_graph
 from groundwire_audit.reading._knowledge import class_name, describe, words
-from groundwire_audit.reading._members import member
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     ChainValue,
@@ -35,11 +34,11 @@ from groundwire_audit.reading._values import (
     const,
     data,
 )
+from groundwire_audit.reading._working_out import computes
 
 # Whether a tool brings anything from outside: its function is followed, a library's is looked up.
 
 ARGUMENT = frozenset({Taint(TaintKind.MODEL, "fields", "its argument")})
-COMPUTING_CALLS = words("now today sorted sum max min round sqrt eval choice randint")
 
 
 class ToolKind(StrEnum):
@@ -240,89 +239,13 @@ def _function(reader: Reader, label: str, action: Value) -> SeenTool:
         return SeenTool(ToolKind.HANDOFF, label, "it hands over", jumps, effects)
     if TaintKind.MODEL in kinds:
         return SeenTool(ToolKind.MODEL, label, "it asks a model", jumps, effects)
-    if _computes(function):
+    if computes(function):
         return SeenTool(ToolKind.WORLD, label, "computes", jumps, effects)
     if _from_application(result):
         return SeenTool(ToolKind.WORLD, label, "what the application gives", jumps, effects)
     echoes = any(t.kind is TaintKind.MODEL for t in deep(result))
     why = "it only gives back what it is given" if echoes else "it always gives back the same"
     return SeenTool(ToolKind.NOTHING, label, why, jumps, effects)
-
-
-HELPERS = 3
-
-
-def _computes(function: FunctionValue, of: ClassValue | None = None, depth: int = 0) -> bool:
-    """A function works something out, itself or in a helper in sight: a function, or a method of an object in sight.
-
-    Args:
-        function: the function.
-        of: the class whose method it is.
-        depth: how many calls deep it was found.
-    """
-    if computes(function.node) or _looks_up(function):
-        return True
-    if depth >= HELPERS:
-        return False
-    return any(
-        helper.node is not function.node and _computes(helper, cls, depth + 1) for helper, cls in _helpers(function, of)
-    )
-
-
-def works_out(function: FunctionValue, depth: int = 0) -> bool:
-    """A function, or a helper of it, looks something up in a table or calculates: more than it was given comes back."""
-    if _looks_up(function) or any(_calculates(part) for part in ast.walk(function.node)):
-        return True
-    if depth >= HELPERS:
-        return False
-    return any(h.node is not function.node and works_out(h, depth + 1) for h, _ in _helpers(function, None))
-
-
-def _calculates(part: ast.AST) -> bool:
-    match part:
-        case ast.BinOp(op=ast.Sub() | ast.Mult() | ast.Div() | ast.FloorDiv() | ast.Pow(), left=left, right=right):
-            return not (isinstance(left, ast.Constant | ast.JoinedStr) or isinstance(right, ast.Constant))
-        case _:
-            return False
-
-
-def _looks_up(function: FunctionValue) -> bool:
-    """`ORDERS.get(number)`: what is found in a table of the source under a key that the model chose."""
-    tables = {
-        t.id
-        for part in ast.walk(function.node)
-        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Dict)
-        for t in part.targets
-        if isinstance(t, ast.Name)
-    }
-    for part in ast.walk(function.node):
-        match part:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[key, *_]):
-                held = function.scope.get(name)
-                known = name in tables or (held is not None and isinstance(held.thing, Table) and held.thing.entries)
-                if known and not isinstance(key, ast.Constant):
-                    return True
-            case _:
-                continue
-    return False
-
-
-def _helpers(function: FunctionValue, of: ClassValue | None) -> Iterator[tuple[FunctionValue, ClassValue | None]]:
-    own = function.bound.thing if function.bound is not None else None
-    of = own.of if isinstance(own, Instance) else of
-    for part in ast.walk(function.node):
-        match part:
-            case ast.Call(func=ast.Name(id=name)):
-                found, cls = function.scope.get(name), None
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
-                holder = function.scope.get(name)
-                cls = holder.thing.of if holder is not None and isinstance(holder.thing, Instance) else None
-                cls = of if name == "self" else cls
-                found = member(cls, method) if cls is not None else None
-            case _:
-                continue
-        if found is not None and isinstance(found.thing, FunctionValue):
-            yield found.thing, cls
 
 
 def _from_application(result: Value) -> bool:
@@ -372,33 +295,6 @@ def first_line(node: ast.AST) -> int:
     """The first line of a function, its decorators included."""
     decorators = getattr(node, "decorator_list", [])
     return min([getattr(node, "lineno", 1), *(d.lineno for d in decorators)])
-
-
-def computes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
-    """True if a function works something out of its arguments, rather than giving them back in other words."""
-    body = [node.body] if isinstance(node, ast.Lambda) else node.body
-    for statement in body:
-        for part in ast.walk(statement):
-            match part:
-                case ast.BinOp(op=ast.Add(), left=left, right=right) if _texts(left) or _texts(right):
-                    continue
-                case ast.BinOp(op=ast.Mod(), left=left) if _texts(left):
-                    continue
-                case ast.BinOp() | ast.Compare() | ast.For() | ast.While() | ast.ListComp() | ast.Match():
-                    return True
-                case ast.Subscript(value=ast.Name(), ctx=ast.Load()) if not isinstance(part.slice, ast.Constant):
-                    return True
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in COMPUTING_CALLS:
-                    return True
-                case ast.Call(func=ast.Attribute(value=ast.Name(id="time"))):
-                    return True
-                case _:
-                    continue
-    return False
-
-
-def _texts(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 # Running models, chains and tools: what they ask, and what their reply rests on.
