@@ -21,6 +21,8 @@ from groundwire_audit.reading._newer_strings import with_sums
         ("a = f'{a != b} {(lambda: 1)()} {d[1:2]}'", 'a = ("" + str(a != b) + str((lambda: 1)()) + str(d[1:2]))'),
         ("a = f'{f'{f'{1}'}'}'", 'a = ("" + str(("" + str(("" + str(1))))))'),
         ("a = rf'{x}\\d' + b'{y}' + 'f{z}'  # f'{", "a = (\"\" + str(x)) + b'{y}' + 'f{z}'  # f'{"),
+        ("a = ('x' f'{y}'\n  'z')", "a = ('x' + (\"\" + str(y))\n  + 'z')"),
+        ("'x'\nf'{y}'", "'x'\n(\"\" + str(y))"),
         ("selff = buf['k']", "selff = buf['k']"),
         ("a = f'{x", "a = f'{x"),
     ],

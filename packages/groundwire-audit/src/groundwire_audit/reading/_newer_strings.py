@@ -19,12 +19,18 @@ class _Unreadable(Exception):
 def with_sums(text: str) -> str:
     """The source with each f-string as a sum; as it is where that can't be done."""
     made: list[str] = []
-    at = 0
+    at, before, depth = 0, "", 0
     try:
         while at < len(text):
             end = _after_token(text, at)
             piece = text[at:end]
-            made.append(_sum(text, at, end) if _is_f_string(piece) else piece)
+            kind = "sum" if _is_f_string(piece) else "string" if START.match(piece) else ""
+            if kind and before and "sum" in (kind, before):
+                made.append("+ ")  # strings that stand side by side are one
+            made.append(_sum(text, at, end) if kind == "sum" else piece)
+            depth += (piece in CLOSES) - (piece in CLOSES.values())
+            goes_on = piece.startswith("#") or (piece.isspace() and (piece != "\n" or depth > 0)) or piece == "\\"
+            before = kind or (before if goes_on else "")
             at = end
     except _Unreadable:
         return text
