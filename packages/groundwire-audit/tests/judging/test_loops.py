@@ -278,3 +278,33 @@ def test_a_graph_run_in_a_node_is_shown_inside_it(tmp_path: Path) -> None:
     for report in (audit_path(path, wanted="graph"), audit_object(imported(path).graph)):
         assert [x.path for x in report.loops] == ["polish/write → polish/critique → polish/write"]
         assert report.exit_code() == 1
+
+
+@pytest.mark.parametrize(("left", "wanted"), [("len(leads)", "worklist"), ("3", "ungrounded")])
+def test_a_count_down_from_how_many_there_were_works_through_items(left: str, wanted: str, tmp_path: Path) -> None:
+    source = f"""
+import requests
+from langchain_openai import ChatOpenAI
+from langgraph.graph import END, StateGraph
+llm = ChatOpenAI()
+def fetch(s):
+    leads = requests.get("https://crm.example/leads").json()
+    return {{"leads": leads, "left": {left}}}
+def take(s):
+    return {{"lead": s["leads"].pop()}}
+def score(s):
+    return {{"score": llm.invoke(str(s["lead"])).content}}
+def write(s):
+    return {{"left": s["left"] - 1}}
+g = StateGraph(dict)
+for name, node in (("fetch", fetch), ("take", take), ("score", score), ("write", write), ("skip", write)):
+    g.add_node(name, node)
+g.set_entry_point("fetch")
+g.add_edge("fetch", "take")
+g.add_conditional_edges("take", lambda s: "go" if s["left"] > 0 else "stop", {{"go": "score", "stop": END}})
+g.add_conditional_edges("score", lambda s: "yes" if "good" in s["score"] else "no", {{"yes": "write", "no": "skip"}})
+g.add_edge("write", "take")
+g.add_edge("skip", "take")
+app = g.compile()
+"""
+    assert {str(x.verdict) for x in audit_path(written(source, tmp_path)).loops} == {wanted}

@@ -185,6 +185,7 @@ def _judged(wiring: WiredGraph, cycle: tuple[str, ...], prefix: str) -> Loop:
     openings = [
         _without_tools(o) if not wiring.facts[e.target].runs_tools else o for o, e in zip(openings, edges, strict=True)
     ]
+    openings = [_counted_down(wiring, cycle, e, o) for e, o in zip(edges, openings, strict=True)]
     on_it = [*cycle, *(n for group in beside for n in sorted(group))]
     seen = _seen(wiring, cycle, on_it, edges, openings, around)
     judged = judge(seen)
@@ -208,6 +209,17 @@ def _judged(wiring: WiredGraph, cycle: tuple[str, ...], prefix: str) -> Loop:
         compiled=not wiring.graph.ends,
         unseen=judged.unseen if judged.unseen in cycle else "",
     )
+
+
+def _counted_down(wiring: WiredGraph, cycle: Sequence[str], edge: WiredEdge, opening: Opening) -> Opening:
+    """A count that goes down to nothing from how many there were, which a node before the loop found: items are left."""
+    if opening.basis is not Basis.COUNTER or opening.limit != 0:
+        return opening
+    keys = {k for w in edge.ways for t, _ in w.literals if t.limit == 0 for k in _keys(t.left)}
+    before = [f.writes[k] for n, f in wiring.facts.items() if n not in cycle for k in keys & f.writes.keys()]
+    if any(t.kind in {TaintKind.WORLD, TaintKind.LENGTH} for w in before for t in w.taints):
+        return replace(opening, basis=Basis.WORKLIST, source="items that are left")
+    return opening
 
 
 def _without_tools(opening: Opening) -> Opening:
