@@ -212,7 +212,7 @@ def _judged(wiring: WiredGraph, cycle: tuple[str, ...], prefix: str) -> Loop:
 
 
 def _counted_down(wiring: WiredGraph, cycle: Sequence[str], edge: WiredEdge, opening: Opening) -> Opening:
-    """A count that goes down to nothing from how many there were, which a node before the loop found: items are left."""
+    """A count down to nothing, from how many a node before the loop found: items are left."""
     if opening.basis is not Basis.COUNTER or opening.limit != 0:
         return opening
     keys = {k for w in edge.ways for t, _ in w.literals if t.limit == 0 for k in _keys(t.left)}
