@@ -395,6 +395,7 @@ def test_what_is_not_in_sight_of_a_plain_loop_is_asked_for_where_it_can_be_said(
 
 OVER_HTTP = """
 import os
+from urllib.request import Request, urlopen
 import httpx
 import requests
 URL = os.getenv("MODEL_URL", "x")
@@ -412,6 +413,7 @@ def refine(ask, task):
         "requests.post('http://localhost:11434/api/generate', json={'model': 'm', 'prompt': p}).json()['response']",
         "requests.post(URL, json={'model': 'm', 'messages': [p]}).json()['choices'][0]['message']['content']",
         "httpx.Client().post(f'{URL}/v1/chat/completions', content=p).json()['choices'][0]['message']['content']",
+        "json.loads(urlopen(Request('https://api.openai.com/v1/responses', data=p.encode())).read())['output']",
     ],
 )
 def test_a_model_behind_an_address_is_a_model_and_no_outside_service(call: str, tmp_path: Path) -> None:

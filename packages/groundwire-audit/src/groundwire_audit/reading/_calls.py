@@ -186,6 +186,9 @@ def _asked(path: str, known: KnownCall, callee: Value, given: Arguments, node: a
         return external(f"{path}()", callee.taints | answer)
     if known.detail == "http" and _is_model_endpoint(given, node):
         return _model_over_http(answer, node, frame)
+    prepared = given.get(0, "url")
+    if last == "urlopen" and prepared is not None and isinstance(prepared.thing, Handle):
+        return prepared  # a `Request` to such an address
     if any(t.kind is TaintKind.ASK for t in callee.taints):
         answer = world("tool", path)  # it was chosen by what the model asked for
     detail = next(t.detail for t in answer)
