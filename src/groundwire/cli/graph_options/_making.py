@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire import agents
-from groundwire.agents.patching._function_writer import find_stub
+from groundwire.agents.patching._stubs import find_stub
 from groundwire.cli._parts import GraphParts, backend_of
 from groundwire.core._contexts import Tool
 from groundwire.core._errors import ConfigError, TaskError
