@@ -199,6 +199,9 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _STOP = re.compile(r"[.!?](?=[\s*_\"')\]]|\Z)|\n")
+_SHORT = re.compile(r"(?<![^\W\d_])(?:(?:[A-Z]\.)*[A-Z]|St|Dr|Mr|Mrs|Ms|Mt|Ft|Prof|Rev|Gen)\Z")
+_NAME_GOES_ON = re.compile(r"[ ](?:[A-Z]\.[ ]?){0,4}[A-Z][\w'’-]+(?:[ ][A-Z][\w'’-]*){0,3}(?=[.,;!?)\n]|[ ]*\Z)")
+"""Before a full stop and behind it, where it ends no sentence: J. R. R. Tolkien, St. Louis."""
 _EITHER = re.compile(r"(?:either[ ]+)?([^=]{1,40}?),?[ ]+or[ ]+([^=]{1,40})", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"(?:the(?: final)?(?: answer(?: alone)?(?: is)?:?)?[ ]?){1,64}|<[^<>]{0,40}>|\[[a-z ]{1,40}\]|\.\.\.|…",
@@ -330,10 +333,17 @@ def _boxed(said: str) -> Iterator[str]:
 def _in_sentences(said: str) -> Iterator[str]:
     for found in _SENTENCE.finditer(said):
         rest = said[found.end() : found.end() + LONG]
-        stop = _STOP.search(rest)
-        value = _line_value(rest[: stop.start()] if stop else rest)
+        value = _line_value(rest[: _sentence_end(rest)])
         if not value.casefold().startswith("not "):
             yield value
+
+
+def _sentence_end(rest: str) -> int:
+    for stop in _STOP.finditer(rest):
+        before = rest[max(0, stop.start() - LONGEST_MARK) : stop.start()]
+        if stop[0] != "." or not _SHORT.search(before) or not _NAME_GOES_ON.match(rest, stop.end()):
+            return stop.start()
+    return len(rest)
 
 
 def _objects(said: str) -> Iterator[str]:
