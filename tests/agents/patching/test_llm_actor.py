@@ -567,7 +567,7 @@ async def test_a_program_without_a_name_is_the_one_file_that_may_be_edited(scene
         "```python\ndef area(r):\n    return math.pi * r * r\n```",  # LIMIT would be lost
         f"Either\n```python\n{RIGHT}```\nor\n```python\n{RIGHT.replace('r * r', 'r ** 2')}```",
         f"```python\n{RIGHT}",  # cut off
-        f"FILE: m.py\n\nHere:\n```python\n{RIGHT.replace('return', 'retrun')}```",
+        f"FILE: m.py\n\nHere:\n```python\n{RIGHT.replace('return', 'return (')}```",
     ],
 )
 async def test_a_program_that_may_not_be_the_whole_file_is_sent_back(scene: Scene, answer: str) -> None:
