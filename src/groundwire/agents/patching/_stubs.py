@@ -17,7 +17,6 @@ from groundwire.core._reply_parts import fenced_blocks
 from groundwire.core._tasks import Task
 
 INDENT = "    "
-NEW_LINES = "\n\n"
 MOST_LINES = 2000
 """Of a reply that are read as a program."""
 MOST_BEGINNINGS = 16
@@ -101,7 +100,8 @@ class Stub:
             # its parameters have other names, and its body says these
             head, _, below = before.rpartition(self.signature)
             before = f"{head}{_signature(own, written.arguments)}{below}"
-        return f"{before}{written.body}{f'{NEW_LINES}{written.beside}' if written.beside else ''}{self.after}"
+        beside = f"\n\n{written.beside}" if written.beside else ""
+        return f"{before}{written.body}{beside}{self.after}"
 
 
 def find_stub(task: Task) -> Stub:
