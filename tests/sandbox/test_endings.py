@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from processes import marked
 
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import SandboxError
@@ -38,22 +39,6 @@ def leave():
 UNKNOWN = SURVIVOR.replace("os.execv(", "os.execve(").replace("MARK])", "MARK], {})")
 CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "9"))
 """Of each kind of sandbox; 200 in the soak."""
-
-
-def alive(mark: str) -> list[int]:
-    """Processes on the host that carry `mark` on their command line."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if (
-                entry.name.isdigit()
-                and mark.encode() in (entry / "cmdline").read_bytes()
-                and int(entry.name) != os.getpid()
-            ):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 def children() -> set[str]:
@@ -96,10 +81,10 @@ def boxes() -> set[str]:
 async def settled(mark: str) -> list[int]:
     """Who is alive after a moment in which the kernel may finish."""
     for _ in range(600):
-        if not alive(mark):
+        if not marked(mark):
             return []
         await asyncio.sleep(0.05)
-    return alive(mark)
+    return marked(mark)
 
 
 async def test_survivors_die_with_a_command_that_ends(run: Run):
@@ -166,7 +151,7 @@ async def test_cancelling_at_any_moment_leaves_nothing(kind: str):
     assert (await box.run(["python", "-c", "print(1)"], Tree(), Limits(processes=1))).stdout == b"1\n"
     home = boxes()
     await box.aclose()
-    assert [mark for mark in marks if alive(mark)] == []
+    assert [mark for mark in marks if marked(mark)] == []
     assert waiting_launchers(home - boxes()) == []
 
 
@@ -228,9 +213,9 @@ asyncio.run(main())
             assert host.stdout is not None
             assert host.stdout.readline() == b"open\n"
             for _ in range(2400):
-                if alive(mark):
+                if set(marked(mark)) - {host.pid}:  # whose script has the mark too
                     break
                 await asyncio.sleep(0.05)
-            assert alive(mark)
+            assert len(marked(mark)) > 1
             host.send_signal(signal.SIGKILL)
         assert await settled(mark) == []

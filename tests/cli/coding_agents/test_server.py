@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from cli import lay_out, left_of
+from cli import lay_out
 from mcp import Client
+from processes import left_of, seen
 from work_trees import committed, git, mend
 
 from groundwire.cli._replay import replay_run
@@ -263,7 +264,28 @@ async def test_a_program_is_killed_with_all_that_it_started(tmp_path: Path) -> N
     os.mkfifo(tmp_path / "told")
     running = asyncio.create_task(ended(["sh", "-c", "sleep 60 & echo $! > told; wait"], tmp_path, dict(os.environ)))
     child = int(await asyncio.to_thread((tmp_path / "told").read_text))
+    below = seen([child])
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not await asyncio.to_thread(left_of, {child})
+    assert below and not await asyncio.to_thread(left_of, below)
+
+
+async def test_a_program_that_ends_by_itself_as_it_is_killed_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end is known to the kernel a moment before it is known to asyncio."""
+    os.mkfifo(tmp_path / "told")
+    real = os.killpg
+
+    def late(group: int, number: int) -> None:
+        real(group, number)
+        assert not left_of(seen([group]))
+        raise ProcessLookupError
+
+    running = asyncio.create_task(ended(["sh", "-c", "echo > told; sleep 60"], tmp_path, dict(os.environ)))
+    await asyncio.to_thread((tmp_path / "told").read_text)
+    monkeypatch.setattr(os, "killpg", late)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
