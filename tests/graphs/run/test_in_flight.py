@@ -180,7 +180,7 @@ class Slow(Engine):
 
     async def complete(self, request: Request) -> Completion:
         self.most = max(self.most, self.at_it + 1)
-        await self.answer(0.002)
+        await self.answer(0.05)  # long beside what an episode takes of the processor
         return Completion(texts=("right",))
 
 
