@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import logging
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from postgres_server import postgres_server, postgres_url
 from powerless import open_folder, powerless
 from services import need_services
 
-__all__ = ["open_folder", "own_homes", "postgres_server", "postgres_url", "powerless"]
+__all__ = ["nothing_stays_changed", "open_folder", "own_homes", "postgres_server", "postgres_url", "powerless"]
 
 # a busy machine is no finding: nothing here is asserted about time
 settings.register_profile("untimed", deadline=None)
@@ -40,8 +44,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_stays_changed() -> Iterator[None]:
+    """A test puts back what it changes of the process: nobody knows which one comes next."""
+    before = _of_the_process()
+    yield
+    assert _of_the_process() == before, "a test that changes this has to restore it: monkeypatch does"
+
+
+def _of_the_process() -> tuple[str, dict[bytes, bytes], set[str], int]:
+    """The folder, the environment, who logs all there is, and what is logged of the others."""
+    environment = dict(os.environb)
+    environment.pop(b"PYTEST_CURRENT_TEST", None)
+    for name in [name for name in environment if name.startswith(b"LITELLM_")]:
+        del environment[name]  # set for good when it is loaded, see `_library.py`
+    loggers = logging.root.manager.loggerDict.items()
+    verbose = {name for name, log in loggers if isinstance(log, logging.Logger) and 0 < log.level <= logging.DEBUG}
+    return os.getcwd(), environment, verbose, logging.root.level  # noqa: PTH109  a tenth of the time
+
+
+@pytest.fixture(autouse=True)
+def own_homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_stays_changed: None) -> None:
     """Data, state and configuration folders of the test's own; real model calls refused."""
+    # code that a user names is imported for good, with what lies beside it
+    monkeypatch.setattr(sys, "path", [*sys.path])
     for variable in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("GROUNDWIRE_MODEL_CALLS", "refuse")

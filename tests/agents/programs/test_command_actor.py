@@ -211,6 +211,7 @@ async def test_placeholders_are_filled_once_and_nothing_else_is(scene: Scene, gr
 async def test_the_environment_is_what_was_named(scene: Scene, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "sk-1234567890")
     monkeypatch.setenv("OTHER_API_KEY", "sk-0987654321")
+    monkeypatch.setenv("HOME", "/home")  # so short that it is shown
     got = await seen(ground, scene.context(**given(ground)))
     mine = {n for n in got["env"] if not n.startswith("GROUNDWIRE_")}
     assert mine <= {
