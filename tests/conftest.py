@@ -51,14 +51,15 @@ def nothing_stays_changed() -> Iterator[None]:
     assert _of_the_process() == before, "a test that changes this has to restore it: monkeypatch does"
 
 
+OURS = (b"GROUNDWIRE_", b"XDG_", b"HOME", b"PATH", b"TMPDIR")
+"""How variables begin that tests set; libraries set some of their own for good when they are loaded."""
+
+
 def _of_the_process() -> tuple[str, dict[bytes, bytes], set[str], int]:
     """The folder, the environment, who logs all there is, and what is logged of the others."""
-    environment = dict(os.environb)
-    environment.pop(b"PYTEST_CURRENT_TEST", None)
-    for name in [name for name in environment if name.startswith(b"LITELLM_")]:
-        del environment[name]  # set for good when it is loaded, see `_library.py`
     loggers = logging.root.manager.loggerDict.items()
     verbose = {name for name, log in loggers if isinstance(log, logging.Logger) and 0 < log.level <= logging.DEBUG}
+    environment = {name: os.environb[name] for name in os.environb if name.startswith(OURS)}
     return os.getcwd(), environment, verbose, logging.root.level  # noqa: PTH109  a tenth of the time
 
 
