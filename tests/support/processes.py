@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 Seen = tuple[int, str]
@@ -47,6 +48,15 @@ def wait_for_sandbox(pid: int, *, within_s: float = 60.0) -> set[Seen]:
             return below
         time.sleep(0.02)
     raise AssertionError(f"no sandbox was started within {within_s} s")
+
+
+def open_files() -> list[Path]:
+    """What this process has open, as far as it has a name; a thread may close one meanwhile."""
+    found: list[Path] = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.append(link.readlink())
+    return found
 
 
 def _below(pid: int) -> Iterator[int]:
