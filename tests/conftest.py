@@ -53,14 +53,16 @@ def nothing_stays_changed() -> Iterator[None]:
 
 OURS = (b"GROUNDWIRE_", b"XDG_", b"HOME", b"PATH", b"TMPDIR")
 """How variables begin that tests set; libraries set some of their own for good when they are loaded."""
+LOGS = [
+    logging.getLogger(name) for name in (None, "groundwire", "asyncio", "aiosqlite", "sqlalchemy.engine", "langgraph")
+]
 
 
-def _of_the_process() -> tuple[str, dict[bytes, bytes], set[str], int]:
-    """The folder, the environment, who logs all there is, and what is logged of the others."""
-    loggers = logging.root.manager.loggerDict.items()
-    verbose = {name for name, log in loggers if isinstance(log, logging.Logger) and 0 < log.level <= logging.DEBUG}
+def _of_the_process() -> tuple[str, dict[bytes, bytes], list[str]]:
+    """The folder, the environment, and who logs all there is."""
     environment = {name: os.environb[name] for name in os.environb if name.startswith(OURS)}
-    return os.getcwd(), environment, verbose, logging.root.level  # noqa: PTH109  a tenth of the time
+    verbose = [log.name for log in LOGS if 0 < log.level <= logging.DEBUG]
+    return os.getcwd(), environment, verbose  # noqa: PTH109  a tenth of the time
 
 
 @pytest.fixture(autouse=True)
