@@ -53,9 +53,7 @@ def nothing_stays_changed() -> Iterator[None]:
 
 OURS = (b"GROUNDWIRE_", b"XDG_", b"HOME", b"PATH", b"TMPDIR")
 """How variables begin that tests set; libraries set some of their own for good when they are loaded."""
-LOGS = [
-    logging.getLogger(name) for name in (None, "groundwire", "asyncio", "aiosqlite", "sqlalchemy.engine", "langgraph")
-]
+LOGS = [*map(logging.getLogger, (None, "groundwire", "asyncio", "aiosqlite", "sqlalchemy.engine", "langgraph"))]
 
 
 def _of_the_process() -> tuple[str, dict[bytes, bytes], list[str]]:

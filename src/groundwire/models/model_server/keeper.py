@@ -43,14 +43,19 @@ def main(grace_s: float, program: list[str]) -> int:
     ended = os.pidfd_open(child.pid)
     while ended not in (ready := select.select([0, ended], [], [])[0]):
         if ready and not os.read(0, 1):
-            os.killpg(child.pid, signal.SIGTERM)
+            _send(child.pid, signal.SIGTERM)
             select.select([ended], [], [], grace_s)
             break
     # before its status is asked for: then the number of its group may be somebody else's
-    os.killpg(child.pid, signal.SIGKILL)
+    _send(child.pid, signal.SIGKILL)
     status = child.wait()
     _end_all_that_is_left()
     return status if status >= 0 else 128 - status
+
+
+def _send(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # whoever led it may have left it
+        os.killpg(group, number)
 
 
 def _end_all_that_is_left() -> None:

@@ -126,9 +126,10 @@ def end_descendants() -> None:
     give_up = time.monotonic() + KILL_S
     while time.monotonic() < give_up:
         found = descendants(os.getpid())
+        family = {os.getpid(), *found}
         for pid in found:
             # who was reaped below us meanwhile may have left the number to somebody else
-            if _parent(pid) in (os.getpid(), *found):
+            if _parent(pid) in family:
                 try:
                     os.kill(pid, signals.SIGKILL)
                 except ProcessLookupError:
