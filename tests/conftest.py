@@ -15,7 +15,15 @@ from postgres_server import postgres_server, postgres_url
 from powerless import open_folder, powerless
 from services import need_services
 
-__all__ = ["nothing_stays_changed", "open_folder", "own_homes", "postgres_server", "postgres_url", "powerless"]
+__all__ = [
+    "homes_of_all",
+    "nothing_stays_changed",
+    "open_folder",
+    "own_homes",
+    "postgres_server",
+    "postgres_url",
+    "powerless",
+]
 
 # a busy machine is no finding: nothing here is asserted about time
 settings.register_profile("untimed", deadline=None)
@@ -41,6 +49,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("soak") and "soak" not in item.config.option.markexpr:
         pytest.skip("soak: run by hand, with -m soak")
     need_services(item)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def homes_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where fixtures of a module or of a session write what would go to the user's own folders: ledgers, keys, logs."""
+    folder = tmp_path_factory.mktemp("homes")
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
+            patch.setenv(variable, str(folder / variable.lower()))
+        yield
 
 
 @pytest.fixture(autouse=True)
