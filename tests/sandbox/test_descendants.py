@@ -98,9 +98,14 @@ def test_whoever_was_given_the_number_of_one_that_is_gone_is_left_alone(
     stranger: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ):
     """Forks use up the numbers within a second, and a look at all processes takes its time."""
-    number = stranger.pid
-    looks = iter([({number: Member(number, 1)}, {}), ({}, {number: Member(number, 1)}), ({}, {})])
-    monkeypatch.setattr("groundwire.sandbox._process._below", lambda root: next(looks, ({}, {})))
+    nobody: dict[int, Member] = {}
+    gone = {stranger.pid: Member(group=stranger.pid, started=1)}
+    looks = iter([(gone, nobody), (nobody, gone), (nobody, nobody)])
+
+    def look(_root: int) -> tuple[dict[int, Member], dict[int, Member]]:
+        return next(looks, (nobody, nobody))
+
+    monkeypatch.setattr("groundwire.sandbox._process._below", look)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"]) as keeper:
         end_descendants(keeper.pid)
         keeper.kill()
