@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 
 import libcst as cst
@@ -161,6 +162,14 @@ class DefinedFunction:
     least: int
     most: int
     kind: str
+
+
+class Fit(Enum):
+    """Whether a call fits what the file defines under that name."""
+
+    FITS = 0
+    TOO_FEW = 1
+    TOO_MANY = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +350,41 @@ class EditContext:
             found.append(DefinedFunction(node.name.value, least, len(node.params.params), kind))
         return found
 
+    def fit_of(self, call: Site) -> Fit:
+        """Whether a call gives the function that it names what that takes, as far as the file alone tells."""
+        node = call.node
+        if not isinstance(node, cst.Call) or any(a.star for a in node.args):
+            return Fit.FITS
+        match node.func:
+            case cst.Name(value=name):
+                bound = False
+            case cst.Attribute(value=cst.Name(value="self" | "cls"), attr=cst.Name(value=name)):
+                bound = True
+            case _:
+                return Fit.FITS
+        given = sum(a.keyword is None for a in node.args)
+        keywords = {a.keyword.value for a in node.args if a.keyword is not None}
+        found = {_fit(params, given, keywords) for params in self._signatures.get((name, bound), ())}
+        return found.pop() if len(found) == 1 else Fit.FITS
+
+    @cached_property
+    def _signatures(self) -> Mapping[tuple[str, bool], Sequence[cst.Parameters | None]]:
+        """Name, and whether it is a method's → what all of that name take; None where a decorator or base decides."""
+        found: dict[tuple[str, bool], list[cst.Parameters | None]] = {}
+        for site in self.source.functions:
+            node, owner = site.node, site.parent.parent if site.parent is not None else None
+            assert isinstance(node, cst.FunctionDef)
+            decorators = {d.decorator.value for d in node.decorators if isinstance(d.decorator, cst.Name)}
+            known = len(decorators) == len(node.decorators) and decorators <= {"staticmethod", "classmethod"}
+            method = owner is not None and isinstance(owner.node, cst.ClassDef)
+            taken = _without_owner(node.params) if method and "staticmethod" not in decorators else node.params
+            found.setdefault((node.name.value, method), []).append(taken if known else None)
+            if owner is not None and isinstance(owner.node, cst.ClassDef) and node.name.value == "__init__":
+                # a base, or a metaclass, may decide what making one takes
+                plain = not owner.node.keywords and "__new__" not in self.source.text(owner)
+                found.setdefault((owner.node.name.value, False), []).append(taken if known and plain else None)
+        return found
+
     @cached_property
     def call_kinds(self) -> Mapping[str, str]:
         """Function name → kind it returns."""
@@ -370,6 +414,23 @@ class EditContext:
                 names = frozenset(s.node.value for s in site.walk() if isinstance(s.node, cst.Name))
                 found[text] = Donor(text, binding(node), self.kind(site), site, names)
         return list(found.values())
+
+
+def _without_owner(params: cst.Parameters) -> cst.Parameters:
+    """Without `self`."""
+    if params.posonly_params:
+        return params.with_changes(posonly_params=params.posonly_params[1:])
+    return params.with_changes(params=params.params[1:])
+
+
+def _fit(params: cst.Parameters | None, given: int, keywords: Set[str]) -> Fit:
+    if params is None:
+        return Fit.FITS
+    places = [*params.posonly_params, *params.params]
+    if given > len(places) and not isinstance(params.star_arg, cst.Param):
+        return Fit.TOO_MANY
+    asked = {p.name.value for p in (*places[given:], *params.kwonly_params) if p.default is None}
+    return Fit.TOO_FEW if asked - keywords else Fit.FITS
 
 
 def _function_name(function: Site) -> str:

@@ -73,11 +73,11 @@ def _simple(variable: Variable) -> Iterator[tuple[str, float]]:
                              (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2)):  # fmt: skip
             yield text, weight * known
     if kind in ITERABLES or not kind:
-        yield from ((name, 0.3), (f"not {name}", 0.3), (f"len({name}) > 1", 0.15))
+        yield from ((name, 0.4), (f"not {name}", 0.4), (f"len({name}) > 1", 0.15))
     if kind == "bool":
         yield from ((name, 0.6), (f"not {name}", 0.6))
     if not kind:
-        yield from ((f"{name} is None", 0.2), (f"{name} is not None", 0.2))
+        yield from ((f"{name} is None", 0.4), (f"{name} is not None", 0.4))
     if kind == "str":
         yield from ((f"{name}.isdigit()", 0.15), (f"{name}.isalpha()", 0.15), (f"{name}.isupper()", 0.1))
 
@@ -188,13 +188,15 @@ def _add_filter(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if target is None or iterable is None:
         return
     names = {s.node.value for s in target.walk() if isinstance(s.node, cst.Name)}
-    offers = [(text, weight) for text, weight in conditions(target, scene) if any(name in text for name in names)]
+    own = [v for v in scene.visible(target) if v.name in names]
+    offers = [offer for variable in own for offer in _simple(variable)]
+    offers += [(text, weight) for text, weight in conditions(target, scene) if any(name in text for name in names)]
     others = [v.name for v in scene.visible(site) if v.name not in names][:4]
     for name in sorted(names):
         known = [n for n, called in scene.vocabulary.usage.attributes.get(name, {}).items() if not called]
         for place, attribute in enumerate(known[:MAX_ATTRIBUTES]):
             offers += [(f"{name}.{attribute} == {other}", 0.3 * 0.8 ** (place + n)) for n, other in enumerate(others)]
-    for text, weight in offers:
+    for text, weight in dict(reversed(offers)).items():
         yield Proposal("cond.add_filter", (Replacement(site.end, site.end, f" if {text}"),), weight)
 
 
