@@ -195,6 +195,7 @@ class EditContext:
         self.source = source
         self.examples = examples
         self._variables: dict[Site | None, list[Variable]] = {}
+        self._visible: dict[Site, Sequence[Variable]] = {}
         self._kinds: dict[Site, str] = {}
         self._names: dict[Site | None, dict[str, str]] = {}
         self._donors: dict[Site | None, list[Donor]] = {}
@@ -230,8 +231,13 @@ class EditContext:
             self._names[function] = {v.name: v.kind for v in reversed(self.variables(function))}
         return self._names[function]
 
-    def visible(self, site: Site) -> list[Variable]:
+    def visible(self, site: Site) -> Sequence[Variable]:
         """Variables that exist at a site: those bound before it, the nearest binding first."""
+        if site not in self._visible:
+            self._visible[site] = self._found_at(site)
+        return self._visible[site]
+
+    def _found_at(self, site: Site) -> list[Variable]:
         found = [v for v in self.variables(site.function) if v.start < site.start < v.until or v.parameter]
         loop = next((a for a in site.above() if isinstance(a.node, (cst.For, cst.While))), None)
         if loop is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import libcst as cst
@@ -32,7 +32,7 @@ def conditions(site: Site, scene: EditContext) -> list[tuple[str, float]]:
     return known
 
 
-def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple[str, float]]:
+def _made(site: Site, visible: Sequence[Variable], scene: EditContext) -> list[tuple[str, float]]:
     found: dict[str, float] = {}
     known = {v.name for v in visible}
     scope = set(scene.names(site.function))
