@@ -458,6 +458,22 @@ def test_things_are_looked_up_as_elsewhere(offers: Offers) -> None:
     assert ("index.add", code.format("['name']")) in offers(code.format("[key]"))
 
 
+def test_what_a_piece_of_code_needs_is_asked_for_first(weights: Callable[[str, str], float]) -> None:
+    code = "def f(a, data=None):\n    {}data = {{}}\n    {}a.side.turn(data)\n    if {}a.top.name:\n        return a\n"
+    parts = ("if data is None:\n        ", "if a.side:\n        ", "a.top and ", "a.top is not None and ")
+    for place, part in zip((0, 1, 2, 2), parts, strict=True):
+        fixed = code.format(*(part if n == place else "" for n in range(3)))
+        assert weights(code.format("", "", ""), fixed) > 1, part
+    negative = "def f(a, b):\n    if {}not a.text.strip():\n        return b\n"
+    assert weights(negative.format(""), negative.format("not a.text or ")) > 1
+    part = "def f(a, b):\n    return b or {}a.text.strip()\n"
+    assert weights(part.format(""), part.format("a.text and ")) > 1
+    kept = "def f(items):\n    return [x.y for x in items{}]\n"
+    assert weights(kept.format(""), kept.format(" if x is not None")) > weights(
+        kept.format(""), kept.format(" if x > 0")
+    )
+
+
 def test_a_property_gives_what_it_is_named_after(offers: Offers) -> None:
     code = "class C:\n    def __init__(self, name):\n        self._name = name\n\n    def name(self):\n        go()"
     assert ("return.add", f"{code}\n        return self._name") in offers(code)

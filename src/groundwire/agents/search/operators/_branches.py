@@ -11,7 +11,7 @@ from groundwire.agents.search._edit_context import EditContext, bound_names
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator
-from groundwire.agents.search.operators._logic import conditions
+from groundwire.agents.search.operators._logic import ASKED, conditions, is_there
 from groundwire.agents.search.operators._statements import (
     is_movable,
     line_region,
@@ -40,9 +40,22 @@ def _guard(site: Site, scene: EditContext) -> Iterator[Proposal]:
     indent, inner = scene.source.indent(site), nested(site, scene)
     body = reindented(site, inner, scene)
     scale = 0.5 if isinstance(small, cst.Return) and siblings(site)[-1] is site else 1.0
-    for text, weight in conditions(site, scene)[:MAX_GUARDS]:
+    offers = dict(reversed([*_questions(site, scene), *conditions(site, scene)[:MAX_GUARDS]]))
+    for text, weight in offers.items():
         guarded = f"{indent}if {text}:{scene.source.newline}{body}"
         yield Proposal("cond.add_guard", (Replacement(start, end, guarded),), weight * scale)
+
+
+def _questions(site: Site, scene: EditContext) -> Iterator[tuple[str, float]]:
+    """Whether what a statement sets is unset, where it exists before; whether what it needs is there."""
+    known = {v.name for v in scene.visible(site)}
+    for target in site.walk():
+        if target.slot == "target" and isinstance(target.parent and target.parent.node, cst.AssignTarget):
+            text = scene.source.text(target)
+            if text in known or (text.startswith("self.") and text.count(".") == 1):
+                yield from ((f"{text} is None", ASKED), (f"not {text}", 0.7 * ASKED))
+    for position, thing in enumerate(is_there(site, scene)):
+        yield from ((thing, ASKED * 0.7**position), (f"{thing} is not None", 0.9 * ASKED * 0.7**position))
 
 
 def _early(site: Site, scene: EditContext) -> Iterator[Proposal]:
