@@ -107,6 +107,9 @@ def assigned_kinds(scope: Site, names: Mapping[str, str], calls: Mapping[str, st
                 hints.setdefault(name, RECEIVERS.get(method, UNKNOWN))
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
                 yield from _pairs(target, value, names, calls)
+            case cst.AnnAssign(target=cst.Name(value=name), annotation=annotation, value=value):
+                told = annotation_kind(annotation.annotation)
+                yield name, told or (kind_of(value, names, calls) if value is not None else UNKNOWN)
             case cst.For(target=target, iter=iterable):
                 yield from _loop(target, iterable, names, calls)
             case _:

@@ -77,7 +77,7 @@ class Site:
 
     def walk(self) -> Iterator[Site]:
         """Itself and everything below, in the order of the text."""
-        waiting = [self]
+        waiting: list[Site] = [self]
         while waiting:
             site = waiting.pop()
             yield site

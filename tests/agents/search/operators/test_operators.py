@@ -452,6 +452,11 @@ def test_a_parameter_that_nobody_reads_decides_about_several_statements(offers: 
     assert ("cond.add_guard", code.format(guarded)) in offers(code.format(plain))
 
 
+def test_what_is_thrown_away_goes_into_a_dictionary_that_is_only_annotated(offers: Offers) -> None:
+    code = "def f(a):\n    found: Dict[str, str] = {{}}\n    for x in a:\n        {}\n    return found\n"
+    assert ("call.collect", code.format("found.update(x.parts())")) in offers(code.format("x.parts()"))
+
+
 def test_things_are_looked_up_as_elsewhere(offers: Offers) -> None:
     code = "def f(a, key):\n    a.parts['name'] = 1\n    return a.parts{}\n"
     assert ("index.add", code.format("['name']")) in offers(code.format(""))
