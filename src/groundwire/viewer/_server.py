@@ -23,13 +23,14 @@ from starlette.types import ASGIApp
 from groundwire.core._errors import ConfigError, RecordNotFound
 from groundwire.core._records import RunState
 from groundwire.core._text import plural
-from groundwire.memory._browsing import Page
+from groundwire.memory._browsing import HITS, Page
 from groundwire.memory._browsing_sql import OPEN, RunSort
 from groundwire.viewer._answers import API, Asked, answered, attached, download, html, html_apart, record_data
 from groundwire.viewer._asked import (
     Columns,
     address_by_page,
     address_of,
+    among_others,
     call_in,
     data_of,
     filters_of,
@@ -37,6 +38,7 @@ from groundwire.viewer._asked import (
     number_of,
     order_of,
     paged,
+    place_in_list,
     trial_in,
     two_runs_in,
 )
@@ -105,6 +107,7 @@ class _Pages:
             "/episode/{episode}/call/{call}": self.call,
             "/episode/{episode}/candidate/{digest}": self.candidate,
             "/episode/{episode}/candidate/{digest}/download.json": self.candidate_file,
+            "/episode/{episode}/candidate/{digest}/download.patch": self.candidate_patch,
             "/signal/{signal}": self.signal,
             "/signal/{signal}/{name}.txt": self.output,
             "/lessons": self.lessons,
@@ -165,6 +168,7 @@ class _Pages:
             may_write=not self._ledgers.read_only,
             live=newest if state is RunState.RUNNING else "",
             scope=run.id,
+            place=place_in_list(request),
             address=address_by_page(request),
         )
 
@@ -200,6 +204,8 @@ class _Pages:
             data=data_of(request),
             view=view,
             way=way,
+            place=place_in_list(request),
+            among=await among_others(self._ledgers, request, view),
             drawing=drawing_of(config, way),
             budget=_limits(config),
             alone=False,
@@ -288,6 +294,12 @@ class _Pages:
         files = await self._ledgers.candidate(request.path_params["episode"], request.path_params["digest"])
         return download({"api": API, "files": as_data(files)}, f"candidate-{request.path_params['digest'][:16]}.json")
 
+    async def candidate_patch(self, request: Request) -> Response:
+        """The same as a patch of the base tree."""
+        digest = request.path_params["digest"]
+        patch = await self._ledgers.patch(request.path_params["episode"], digest)
+        return Response(patch, media_type="text/plain", headers=attached(f"candidate-{digest[:16]}.patch"))
+
     # signals, lessons, search
 
     async def signal(self, request: Request) -> Response:
@@ -301,6 +313,7 @@ class _Pages:
             "signal.html",
             data=data_of(request),
             signal=signal,
+            task=(await self._ledgers.names_of(signal.episode_id))[1],
             page=page,
             wanted=wanted,
             address=address_by_page(request),
@@ -337,6 +350,7 @@ class _Pages:
             data=data_of(request),
             view=view,
             run=run,
+            tasks={one.episode_id: (await self._ledgers.names_of(one.episode_id))[1] for one in view.recalled},
             helped=helped,
             may_write=not self._ledgers.read_only,
         )
@@ -352,7 +366,7 @@ class _Pages:
         """Places that contain a text."""
         text, run = request.query_params.get("q", ""), request.query_params.get("run", "")
         hits = await self._ledgers.search(text, run_id=run)
-        return html("search.html", data=data_of(request), query=text, scope=run, hits=hits, most=40)
+        return html("search.html", data=data_of(request), query=text, scope=run, hits=hits, most=HITS)
 
     # comparing
 
