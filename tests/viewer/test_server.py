@@ -372,7 +372,7 @@ async def test_a_patch_is_what_git_applies(tmp_path: Path, ledgers: Ledgers) -> 
         assert (await client.get(f"/episode/{episode['id']}/candidate/none/download.patch")).status_code == 404
     (tmp_path / "answer.txt").write_text("?\n")
     (tmp_path / "fix.patch").write_bytes(patch.content)
-    subprocess.run(["git", "apply", "fix.patch"], cwd=tmp_path, check=True)
+    await asyncio.to_thread(subprocess.run, ["git", "apply", "fix.patch"], cwd=tmp_path, check=True)
     assert (tmp_path / "answer.txt").read_text() == "42\n"
 
 

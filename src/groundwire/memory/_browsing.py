@@ -363,13 +363,7 @@ class LedgerBrowser:
             values: dict[str, Any] = {"namespace": self._store.namespace, "around": AROUND, "limit": limit}
             values |= {"run": run_id} if run_id else {}
             return [
-                Hit(
-                    kind,
-                    *map(unescape, row[:3]),
-                    trial=int(row[3]),
-                    place=unescape(row[4]),
-                    excerpt=_read(kind, row[5]),
-                )
+                Hit(kind, *map(unescape, row[:3]), int(row[3]), unescape(row[4]), _read(kind, row[5]))
                 for kind in PLACES
                 for spelt in _spellings(kind, text)
                 for row in search_sql(kind, in_run=bool(run_id)).rows(

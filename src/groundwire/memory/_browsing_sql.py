@@ -223,7 +223,8 @@ def search_sql(kind: str, *, in_run: bool) -> Sql:
         least = "max(1, {} - :around)" if is_sqlite else "greatest(1, {} - CAST(:around AS INTEGER))"
         length = ":length" if is_sqlite else "CAST(:length AS INTEGER)"
         return (
-            f"SELECT h.episode_id, e.run_id, e.task_id, h.trial, h.{name}, substr(h.{column}, {least.format(at)}, {length})"
+            f"SELECT h.episode_id, e.run_id, e.task_id, h.trial, h.{name},"
+            f" substr(h.{column}, {least.format(at)}, {length})"
             f" FROM {table} h JOIN episodes e ON e.id = h.episode_id"
             f" WHERE e.namespace = :namespace{of_run}{more} AND {at} > 0 ORDER BY h.seq DESC LIMIT :limit"
         )
