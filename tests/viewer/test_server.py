@@ -376,6 +376,23 @@ async def test_a_patch_is_what_git_applies(tmp_path: Path, ledgers: Ledgers) -> 
     assert (tmp_path / "answer.txt").read_text() == "42\n"
 
 
+async def test_lessons_are_listed_by_what_they_did(tmp_path: Path, ledgers: Ledgers) -> None:
+    await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        listed = {
+            order: [
+                (one["reflection"]["id"], one["standing"]["passed"] - one["standing"]["expected"])
+                for one in (await client.get(f"/api/v1/lessons?order={order}")).json()["lessons"]
+            ]
+            for order in ("useful", "harmful", "newest")
+        }
+        assert len(listed["useful"]) == len(listed["newest"]) > 1
+        assert listed["harmful"][0][1] < 0 and listed["useful"][0] == listed["harmful"][-1]
+        page = (await client.get("/lessons?order=harmful")).text
+        assert f'<a href="/lesson/{listed["harmful"][0][0]}">' in page and 'class="n fail">-' in page
+        assert "newest" in (await client.get("/api/v1/lessons?order=best")).json()["error"]["do"]
+
+
 async def test_what_a_search_finds_leads_to_where_it_stands(tmp_path: Path, ledgers: Ledgers) -> None:
     await two_runs(tmp_path)
     async with client_of(ledgers) as client:

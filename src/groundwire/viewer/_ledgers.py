@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, cast
 
 from groundwire.core._candidates import Candidate, Tree, make_patch
-from groundwire.core._errors import GroundwireError, RecordNotFound
+from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._ids import new_id, now
 from groundwire.core._records import (
     Artifact,
@@ -35,6 +35,8 @@ from groundwire.viewer._way import Way, way_of
 
 KEPT = 64
 """Episodes that have ended, as they are shown, kept in memory."""
+MOST_LESSONS = 1_000
+LESSON_ORDERS = ("useful", "harmful", "newest")
 NOTE = "note-"
 NOTE_CHARS = 4_000
 READ_ONLY = "This viewer was started with --read-only."
@@ -226,13 +228,28 @@ class Ledgers:
                 continue
         return await self._browsers[-1].store.signal(signal_id)
 
-    async def lessons(self, *, text: str = "") -> Sequence[LessonInfo]:
-        """Lessons: those that a text finds, else those that were measured, the most useful first, and the newest."""
+    async def lessons(self, *, text: str = "", order: str = "") -> Sequence[LessonInfo]:
+        """Lessons: those that a text finds, else those that were measured and then the newest.
+
+        Args:
+            text: what they contain.
+            order: `useful` or `harmful` (of those that were measured), or `newest`; empty: `useful`.
+
+        Raises:
+            ConfigError: there is no such order.
+        """
+        if order not in ("", *LESSON_ORDERS):
+            raise ConfigError(f"There is no order {order!r}.", do=f"Ask for {', '.join(LESSON_ORDERS)}.")
         book = Lessons(self._browsers[0].store)
         if text:
             return await book.search(text, limit=100)
-        known = {info.reflection.id: info for info in await book.measured(limit=100)}
-        newest = {info.reflection.id: info for info in await book.list(limit=100)}
+        if order == "newest":
+            return await book.list(limit=MOST_LESSONS)
+        measured = await book.measured(limit=MOST_LESSONS)
+        if order == "harmful":
+            return measured[::-1]
+        known = {info.reflection.id: info for info in measured}
+        newest = {info.reflection.id: info for info in await book.list(limit=MOST_LESSONS)}
         return list((known | newest).values())
 
     async def names_of(self, episode_id: str) -> tuple[str, str]:

@@ -46,14 +46,14 @@ from groundwire.viewer._comparing import compare_episodes
 from groundwire.viewer._diffs import side_by_side
 from groundwire.viewer._export import export_episode
 from groundwire.viewer._guard import LOOPBACK, Guard
-from groundwire.viewer._ledgers import Ledgers, as_data, config_in, state_of
+from groundwire.viewer._ledgers import LESSON_ORDERS, Ledgers, as_data, config_in, state_of
 from groundwire.viewer._model_calls import CallView
 from groundwire.viewer._pages import asset
 from groundwire.viewer._programs import ForPrograms
 from groundwire.viewer._way import drawing_of
 
-CASES, CANDIDATES, RECORDS, PAIRS = 100, 5, 100, 500
-"""Rows that are shown at once: cases by trials, candidates of a trial, records, tasks of a comparison."""
+CASES, CANDIDATES, RECORDS, PAIRS, LESSONS = 100, 5, 100, 500, 50
+"""Rows that are shown at once: cases by trials, candidates of a trial, records, tasks of a comparison, lessons."""
 CANDIDATES_A_PAGE = 100
 MANY = 15
 """Trials from which on each shows but one candidate until the others are asked for."""
@@ -332,8 +332,17 @@ class _Pages:
 
     async def lessons(self, request: Request) -> Response:
         """Lessons."""
-        text = request.query_params.get("q", "")
-        return html("lessons.html", data=data_of(request), lessons=await self._ledgers.lessons(text=text), text=text)
+        text, order = request.query_params.get("q", ""), request.query_params.get("order", "")
+        page = paged(await self._ledgers.lessons(text=text, order=order), number_of(request), LESSONS)
+        return html(
+            "lessons.html",
+            data=data_of(request),
+            page=page,
+            text=text,
+            order=order or LESSON_ORDERS[0],
+            orders=LESSON_ORDERS,
+            address=address_by_page(request),
+        )
 
     async def lesson(self, request: Request) -> Response:
         """A lesson: where it comes from, and what came of it."""
@@ -408,7 +417,9 @@ class _Pages:
             arms.append(await read_run(browser.store, record))
         if not arms:
             raise ConfigError("No run was named.", do="Choose one in the list of runs.")
-        text = await run_in_threadpool(lambda: render_page(report_on(arms, control=""), episodes_at="/episode/"))
+        text = await run_in_threadpool(
+            lambda: render_page(report_on(arms, control=""), episodes_at="/episode/", back_to="/")
+        )
         return HTMLResponse(text, headers={"content-security-policy": REPORT_POLICY})
 
     # live, and files of ours
