@@ -212,6 +212,7 @@ def test_many_trials_and_a_change_far_down_can_be_read(tmp_path: Path, browser: 
         page.goto(address)
         page.get_by_role("link", name=run.id[:13]).click()
         page.get_by_role("link", name="sum", exact=True).click()
+        page.wait_for_url("**/episode/*")
         name, heads = page.locator(".matrix tbody th").first, page.locator(".matrix thead th")
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
@@ -222,6 +223,7 @@ def test_many_trials_and_a_change_far_down_can_be_read(tmp_path: Path, browser: 
             expect(heads.last).to_be_in_viewport()
             expect(name).to_be_in_viewport()
         page.locator(".candidate a").first.click()
+        page.wait_for_url("**/candidate/*")
         columns = page.locator(".diff tr").nth(1).locator("td").evaluate_all("all => all.map(one => one.offsetWidth)")
         assert columns[0] < 60 and columns[2] < 60 and columns[1] > 400, columns
 
@@ -236,6 +238,7 @@ def test_going_through_the_failures_by_keys_and_taking_a_patch(tmp_path: Path, b
         page.get_by_role("link", name="three").click()
         others = page.get_by_role("navigation", name="Episodes")
         expect(others).to_have_text(re.compile("1 of 2 that are like that"))
+        page.wait_for_load_state()  # keys are minded once the script has run
         page.keyboard.press("n")
         expect(page.get_by_role("heading", level=1)).to_contain_text("one")
         expect(others).to_have_text(re.compile("previous.*2 of 2", re.S))
@@ -264,6 +267,7 @@ def test_a_page_that_changes_under_somebody_leaves_them_what_they_hold(tmp_path:
         expect(page.get_by_label(f"as A: {run.id[:13]}")).to_be_checked()
         expect(page.get_by_role("radio", checked=True)).to_have_count(1)
         link.click()
+        page.wait_for_url("**/run/*")
         page.get_by_text("What was asked for").click()
         page.evaluate("refresh()")
         expect(page.locator("#config pre")).to_be_visible()

@@ -389,7 +389,7 @@ async def test_lessons_are_listed_by_what_they_did(tmp_path: Path, ledgers: Ledg
         assert len(listed["useful"]) == len(listed["newest"]) > 1
         assert listed["harmful"][0][1] < 0 and listed["useful"][0] == listed["harmful"][-1]
         page = (await client.get("/lessons?order=harmful")).text
-        assert f'<a href="/lesson/{listed["harmful"][0][0]}">' in page and 'class="n fail">-' in page
+        assert f'<a href="/lesson/{listed["harmful"][0][0]}">' in page and 'class="n fail">−' in page
         assert "newest" in (await client.get("/api/v1/lessons?order=best")).json()["error"]["do"]
 
 
