@@ -363,7 +363,7 @@ class LedgerBrowser:
             values: dict[str, Any] = {"namespace": self._store.namespace, "around": AROUND, "limit": limit}
             values |= {"run": run_id} if run_id else {}
             return [
-                Hit(kind, *map(unescape, row[:3]), int(row[3]), unescape(row[4]), _read(kind, row[5]))
+                _hit(kind, row)
                 for kind in PLACES
                 for spelt in _spellings(kind, text)
                 for row in search_sql(kind, in_run=bool(run_id)).rows(
@@ -393,6 +393,19 @@ def _spellings(kind: str, text: str) -> Sequence[str]:
     if kind not in _AS_JSON:
         return [text]
     return sorted({json.dumps(text, ensure_ascii=in_ascii)[1:-1] for in_ascii in (False, True)})
+
+
+def _hit(kind: str, row: Sequence[Any]) -> Hit:
+    episode_id, run_id, task_id, trial, place, excerpt = row
+    return Hit(
+        kind=kind,
+        episode_id=unescape(episode_id),
+        run_id=unescape(run_id),
+        task_id=unescape(task_id),
+        trial=int(trial),
+        place=unescape(place),
+        excerpt=_read(kind, excerpt),
+    )
 
 
 _ESCAPES = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
