@@ -44,7 +44,7 @@ class VerifyAnswer(BaseModel):
 
     verdict: Verdict
     project: str = Field(description="the folder that was judged")
-    reason: str = Field(description="why there is no verdict, or how it ended (verified, hidden_failed); empty: tests fail")
+    reason: str = Field(description="why there is no verdict, or how it ended; empty: tests fail")
     detail: str
     signal_id: str = Field(description="the sealed signal; a failing one is what `reflect` asks for")
     run_id: str
