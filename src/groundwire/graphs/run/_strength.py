@@ -36,6 +36,7 @@ class Strength:
         survived: what was changed in those that no test noticed, a line each.
         out_of_time: True if the seconds were used up first.
         untested: those of `survived` that leave out a clause of a condition: no test says what that is for.
+        anti_patterns: shapes of the patch that pass such tests without solving anything, a line each.
     """
 
     killed: int = 0
@@ -43,6 +44,7 @@ class Strength:
     survived: tuple[str, ...] = ()
     out_of_time: bool = False
     untested: tuple[str, ...] = ()
+    anti_patterns: tuple[str, ...] = ()
 
     @property
     def share(self) -> float | None:
@@ -52,11 +54,11 @@ class Strength:
     @property
     def is_weak(self) -> bool:
         """True if the tests let too much pass for their PASS to say much."""
-        return self.killed < WEAK_BELOW * self.judged or bool(self.untested)
+        return self.killed < WEAK_BELOW * self.judged or bool(self.untested or self.anti_patterns)
 
     def as_data(self) -> dict[str, Any]:
         """For `--json`."""
-        told = {"survived": list(self.survived), "untested": list(self.untested)}
+        told = {name: list(getattr(self, name)) for name in ("survived", "untested", "anti_patterns")}
         return {**asdict(self), **told, "share": self.share, "weak": self.is_weak}
 
 
@@ -74,10 +76,12 @@ async def measure_strength(
         seconds: the most wall seconds; a judging that is under way is ended.
     """
     # here, since who only reads what the ledger knows needs neither
-    from groundwire.agents.search._mutants import drops_clause, mutants_of
+    from groundwire.agents.search._mutants import changed_lines, drops_clause, mutants_of
     from groundwire.graphs.replay._substitutes import observe
+    from groundwire.tools._anti_patterns import anti_patterns
 
     public = task.public()
+    by_shape = anti_patterns(candidate, public, changed_lines(public.tree, candidate))
     mutants = mutants_of(public.tree, candidate, n, context.seed)
     killed = judged = 0
     survived: list[str] = []
@@ -99,7 +103,7 @@ async def measure_strength(
                         untested.append(mutant.note)
     except TimeoutError:
         out_of_time = True
-    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested))
+    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested), by_shape)
 
 
 async def keep_strength(store: Store, episode_id: str, strength: Strength) -> None:
@@ -114,8 +118,8 @@ async def strength_of(store: Store, episode_id: str) -> Strength | None:
         said: dict[str, Any] = json.loads(await store.artifact(_key(episode_id)))
     except RecordNotFound:
         return None
-    untested = tuple(said.get("untested", ()))  # ledgers of before know of none
-    return Strength(said["killed"], said["judged"], tuple(said["survived"]), said["out_of_time"], untested)
+    later = (tuple(said.get(name, ())) for name in ("untested", "anti_patterns"))  # ledgers of before know of none
+    return Strength(said["killed"], said["judged"], tuple(said["survived"]), said["out_of_time"], *later)
 
 
 def _key(episode_id: str) -> str:

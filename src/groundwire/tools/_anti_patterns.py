@@ -1,0 +1,429 @@
+"""Shapes of a patch that passes its visible tests and need not solve anything: it answers the tests' own inputs with
+what they expect, looks at nothing that it is given, takes a check out, swallows whatever goes wrong, asks who calls it.
+
+Anti-patterns of program repair (Tan, Yoshida, Prasad and Roychoudhury, FSE 2016), read off the sources: nothing is run.
+A right patch may have such a shape as well, where the tests ask for no more than it writes out. So this is said of a
+verified patch, and never decides a verdict.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import cast
+
+from groundwire.core._candidates import Candidate
+from groundwire.core._tasks import Task
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Literals = frozenset[str]
+SHOWN = 60
+LONG, FAR = 3, 9
+"""Letters of a text and size of a number at which no program branches for reasons of its own."""
+PLAIN = frozenset({"0", "1", "-1", "''", "None", "True", "False", "0.0", "1.0", "()", "[]", "{}", "b''", "Ellipsis"})
+"""Values at which programs branch, and which they give back, for reasons of their own."""
+PAIR = 2
+ANSWERS = frozenset({"True", "False", "None"})
+EVERY = frozenset({"Exception", "BaseException"})
+LOOKS_ROUND = frozenset(
+    {"PYTEST_CURRENT_TEST", "_getframe", "currentframe", "get_objects", "get_referrers", "settrace"}
+)
+OF_TESTS = frozenset({"pytest", "_pytest", "unittest", "doctest"})
+SAME = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+BEGINS = frozenset({"startswith", "endswith"})
+
+
+def anti_patterns(candidate: Candidate, task: Task, lines: Mapping[str, Set[int]]) -> tuple[str, ...]:
+    """What of a patch its visible tests say too little about, a line each.
+
+    Args:
+        candidate: passes the visible tests.
+        task: the task.
+        lines: the 1-based lines of each Python file that it wrote.
+    """
+    tests = _Tests(task)
+    found: list[str] = []
+    for path, content in sorted(candidate.changes.items()):
+        before, after = _parsed(task.tree.files.get(path, b"")), _parsed(content or b"")
+        if not path.endswith(".py"):  # data that lies beside it
+            text = (content or b"").decode("utf-8", "replace")
+            before, after = ast.Module([], []), ast.Module([ast.Expr(ast.Constant(text, lineno=1))], [])
+        if before is not None and after is not None:
+            found += _Patch(path, before, after, lines.get(path, frozenset({1})), tests).said
+    return tuple(dict.fromkeys(found))
+
+
+class _Tests:
+    """The visible tests: what each function, example or table of theirs names, and what is written out there."""
+
+    def __init__(self, task: Task) -> None:
+        self._parts: list[tuple[frozenset[str], Literals]] = []
+        for path, content in sorted(task.tree.files.items()):
+            tree = _parsed(content) if path.endswith(".py") else None
+            if tree is None:
+                continue
+            if task.is_test(path):
+                self._read(tree)
+            elif b">>>" in content:
+                self._read_examples(tree)
+
+    def pairs(self, given: Literals, answers: Literals, *, shown: bool) -> bool:
+        """True if one of their parts holds all of what is given (or shows it) and all of what is answered."""
+        return any(
+            answers - ANSWERS <= held and all(value in held or (shown and _is_shown(value, held)) for value in given)
+            for _, held in self._parts
+        )
+
+    def hold(self, values: Literals) -> bool:
+        """True if all of these are written out in one of their parts."""
+        return any(values <= held for _, held in self._parts)
+
+    def name(self, *names: str) -> bool:
+        """True if one of their parts names all of these."""
+        return any(named.issuperset(names) for named, _ in self._parts)
+
+    def _read(self, tree: ast.Module) -> None:
+        for node in tree.body:
+            for part in node.body if isinstance(node, ast.ClassDef) else [node]:
+                self._parts.append((_names(part), _literals(part)))
+
+    def _read_examples(self, tree: ast.Module) -> None:
+        for node in ast.walk(tree):
+            if not isinstance(node, Function | ast.ClassDef | ast.Module) or not (text := ast.get_docstring(node)):
+                continue
+            try:
+                examples = doctest.DocTestParser().get_examples(text)
+            except ValueError:
+                continue
+            for example in examples:
+                code, want = _parsed(example.source.encode()), _parsed(example.want.strip().encode())
+                if code is not None:
+                    wanted = _literals(want) if want is not None else frozenset({repr(example.want.strip())})
+                    self._parts.append((_names(code), _literals(code) | wanted))
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """One file of a patch.
+
+    Args:
+        path: the file.
+        before: what it was.
+        after: what the patch made of it.
+        lines: the lines that the patch wrote.
+        tests: the visible tests.
+    """
+
+    path: str
+    before: ast.Module
+    after: ast.Module
+    lines: Set[int]
+    tests: _Tests
+
+    @property
+    def said(self) -> list[str]:
+        found = [*self._changed_places(), *self._changed_functions()]
+        return [f"{self.path}:{line} {said}" for line, said in sorted(found)]
+
+    def _changed_places(self) -> Iterator[tuple[int, str]]:
+        rows: list[ast.List | ast.Tuple] = []
+        for node in ast.walk(self.after):
+            yield from self._answered_after(node)
+            if self.lines.isdisjoint(_lines(node)):
+                continue
+            line = min(_lines(node), default=0)
+            if any(self._is_by_heart(given, answers) for given, answers in _answered(node)):
+                yield line, f"answers an input of the tests with what they expect (`{_short(node)}`)"
+            elif self._is_table(_entries(node)):
+                yield line, f"holds inputs of the tests with what they expect (`{_short(node)}`)"
+            elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load):
+                if any(self._is_table(list(zip(row.elts, node.elts, strict=False))) for row in rows):
+                    yield line, f"holds inputs of the tests, and what they expect (`{_short(node)}`)"
+                rows.append(node)
+            elif _swallows(node):
+                yield line, f"swallows every exception (`{_short(node)}`)"
+            elif name := _looks_round(node):
+                yield line, f"looks at who runs it (`{name}`)"
+
+    def _answered_after(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        """`if x != 3: return x`, and what follows is for `3` alone."""
+        body = cast("Sequence[ast.AST]", found) if isinstance(found := getattr(node, "body", None), list) else ()
+        for place, part in enumerate(body[:-1]):
+            leaves = isinstance(part, ast.If) and not part.orelse and isinstance(part.body[-1], ast.Return | ast.Raise)
+            if leaves and not self.lines.isdisjoint(_lines(part)):
+                test = cast("ast.If", part).test
+                differs = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq | ast.NotIn)
+                if differs and self._is_by_heart(_asked(test), _written_out(body[place + 1 :])):
+                    said = f"answers an input of the tests with what they expect (`{_short(test)}`)"
+                    yield getattr(part, "lineno", 0), said
+
+    def _changed_functions(self) -> Iterator[tuple[int, str]]:
+        before = dict(_functions(self.before))
+        for name, function in _functions(self.after):
+            was, called = before.get(name), function.name
+            if was is None or ast.dump(was) == ast.dump(function) or called.startswith("__"):
+                continue
+            if not self.tests.name(called):
+                continue
+            parameters, body = _parameters(function), _body(function)
+            if parameters and parameters & _parameters(was) and parameters.isdisjoint(_read(body)):
+                yield function.lineno, f"{name} looks at nothing that it is given"
+            elif isinstance(body[0], ast.Raise) and not isinstance(_body(was)[0], ast.Raise):
+                yield function.lineno, f"{name} raises whatever it is given"
+            gone = [error for error in _raised(was) - _raised(function) if not self.tests.name(called, error)]
+            if gone and _decisions(function) <= _decisions(was):
+                yield function.lineno, f"{name} no longer raises {', '.join(sorted(gone))}, which no test asks for"
+
+    def _is_by_heart(self, given: Literals, answers: Literals | None, *, shown: bool = True) -> bool:
+        if not given or not answers:
+            return False
+        if shown and not given <= PLAIN and all(map(_is_far, answers)) and self.tests.hold(answers):
+            return True  # by whatever it tells an input, what it says to it can come from nowhere else
+        if not self.tests.pairs(given, answers, shown=shown):
+            return False
+        if answers <= ANSWERS:
+            return any(_is_far(value) for value in given)
+        return not (given <= PLAIN and answers <= PLAIN)
+
+    def _is_table(self, entries: Sequence[tuple[ast.AST | None, ast.AST]]) -> bool:
+        """True where most of the entries of a table stand in the tests with what they are answered by."""
+        known = 0
+        for key, value in entries:
+            given, answer = _written(key), _written(value.body if isinstance(value, ast.Lambda) else value)
+            known += bool(given and answer and self._is_by_heart(given, answer, shown=False))
+        return known > len(entries) / 2
+
+
+def _parsed(code: bytes) -> ast.Module | None:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _lines(node: ast.AST) -> Set[int]:
+    """The lines of a node; of a statement that holds others, those up to them."""
+    if isinstance(node, ast.match_case):
+        node = node.pattern
+    first = getattr(node, "lineno", 0)
+    last = getattr(node, "end_lineno", first) or first
+    body: object = getattr(node, "body", None)
+    if isinstance(node, ast.If | ast.ExceptHandler) and isinstance(body, list):
+        last = max(_last_line(part) for part in node.body)
+    return frozenset(range(first, last + 1)) if first else frozenset()
+
+
+def _last_line(node: ast.AST) -> int:
+    return getattr(node, "end_lineno", 0) or 0
+
+
+def _short(node: ast.AST) -> str:
+    """The first line of it; of a branch what it asks."""
+    if isinstance(node, ast.If | ast.IfExp):
+        node = node.test
+    text = ast.unparse(node).strip().splitlines()[0].removesuffix(":")
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def _last(node: ast.AST) -> str:
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _names(tree: ast.AST) -> frozenset[str]:
+    return frozenset(_last(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute))
+
+
+# --- what is written out
+
+
+def _written(node: ast.AST | None) -> Literals | None:
+    """A value that is written out; None for anything else."""
+    if not isinstance(node, ast.expr):
+        return None
+    try:
+        return frozenset({repr(ast.literal_eval(node))})
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _literals(tree: ast.AST) -> Literals:
+    """All values that are written out below a node, those inside of others too."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        found |= _written(node) or frozenset()
+        found |= _number(_text(node))
+    return frozenset(found)
+
+
+def _number(text: str) -> Literals:
+    """The number that a text is, as programs are given them and print them."""
+    try:
+        return frozenset({repr(int(text))})
+    except ValueError:
+        return frozenset()
+
+
+def _asked(test: ast.expr) -> Literals:
+    """The values that a condition asks for one by one."""
+    found: set[str] = set()
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and all(isinstance(op, SAME) for op in node.ops):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and _last(node.func) in BEGINS:
+            sides = node.args
+        else:
+            continue
+        for side in sides:
+            if isinstance(side, ast.Constant | ast.UnaryOp | ast.Tuple | ast.List | ast.Set | ast.Dict):
+                found |= {repr(n.value) for n in ast.walk(side) if isinstance(n, ast.Constant)}
+    return frozenset(found)
+
+
+def _answered(node: ast.AST) -> Iterator[tuple[Literals, Literals | None]]:
+    """What a branch asks for, and what it gives back, where that is written out."""
+    if isinstance(node, ast.If | ast.IfExp):
+        for branch in (node.body, node.orelse):
+            yield _asked(node.test), _written_out(branch if isinstance(branch, list) else [branch])
+    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        yield _asked(node), _written(node.values[-1])
+    elif isinstance(node, ast.match_case):
+        yield _literals(node.pattern), _written_out(node.body)
+
+
+def _entries(node: ast.AST) -> Sequence[tuple[ast.AST | None, ast.AST]]:
+    """The entries of a table, by what is looked for."""
+    if isinstance(node, ast.Dict):
+        return list(zip(node.keys, node.values, strict=True))
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return [(node.targets[0].slice, node.value)]
+    if isinstance(node, ast.List | ast.Tuple):
+        rows = [row.elts for row in node.elts if isinstance(row, ast.Tuple | ast.List)]
+        of_pairs = len(rows) == len(node.elts) and all(len(row) == PAIR for row in rows)
+        return [(row[0], row[1]) for row in rows] if of_pairs else []
+    if text := _text(node):  # data that is written out as text
+        data = _parsed(text.encode()) if text.lstrip()[:1] in ("{", "[") else None
+        return _entries(data.body[0].value) if data and isinstance(data.body[0], ast.Expr) else []
+    return []
+
+
+def _written_out(body: Sequence[ast.AST]) -> Literals | None:
+    """The values that statements give back or assign, where they do nothing else; None where they do."""
+    found: set[str] = set()
+    for node in body:
+        value: ast.AST | None = node
+        if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign):
+            value = node.value if node.value is not None else ast.Constant(None)
+        elif isinstance(node, ast.Expr):
+            value = node.value
+            if isinstance(value, ast.Call) and _last(value.func) == "print" and len(value.args) == 1:
+                value = value.args[0]
+        elif isinstance(node, ast.Pass | ast.Continue | ast.Break):
+            value = ast.Constant(None)
+        elif isinstance(node, ast.stmt):
+            return None
+        written = _written(value)
+        if written is None:
+            return None
+        found |= written
+        if isinstance(node, ast.Return):
+            break
+    return frozenset(found)
+
+
+def _is_shown(value: str, group: Literals) -> bool:
+    """True for a part of a text that is written out there, and for how long something is."""
+    said, others = ast.literal_eval(value), [ast.literal_eval(other) for other in group - PLAIN]
+    if isinstance(said, str):
+        return any(isinstance(other, str) and said in other for other in others)
+    return type(said) is int and any(hasattr(other, "__len__") and len(other) == said for other in others)
+
+
+def _is_far(value: str) -> bool:
+    said = ast.literal_eval(value)
+    if isinstance(said, int | float | complex):
+        return abs(said) > FAR
+    return not hasattr(said, "__len__") or len(said) >= LONG
+
+
+def _swallows(node: ast.AST) -> bool:
+    """True for what lets any exception pass unnoticed."""
+    if isinstance(node, ast.Call):
+        return _last(node.func) == "suppress" and any(map(_is_every, node.args))
+    return isinstance(node, ast.ExceptHandler) and _is_every(node.type) and _written_out(node.body) is not None
+
+
+def _is_every(kind: ast.AST | None) -> bool:
+    if isinstance(kind, ast.Tuple):
+        return any(map(_is_every, kind.elts))
+    return kind is None or _last(kind) in EVERY
+
+
+def _looks_round(node: ast.AST) -> str:
+    """The name by which a program finds out who runs it, if that is what it does here; else nothing."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        names = [module] if module else [alias.name for alias in node.names]
+        return next((name for name in names if name.partition(".")[0] in OF_TESTS), "")
+    if isinstance(node, ast.Compare):  # "pytest" in sys.modules
+        return next((str(w) for side in (node.left, *node.comparators) if (w := _text(side)) in OF_TESTS), "")
+    text = _last(node) or _text(node)
+    return text if text in LOOKS_ROUND else ""
+
+
+def _text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+# --- functions
+
+
+def _functions(tree: ast.AST, within: str = "") -> Iterator[tuple[str, Function]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, Function):
+            yield f"{within}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{within}{node.name}.")
+
+
+def _parameters(function: Function) -> set[str]:
+    every = function.args
+    named = [*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg]
+    return {a.arg for a in named if a is not None and a.arg not in ("self", "cls") and not a.arg.startswith("_")}
+
+
+def _body(function: Function) -> list[ast.stmt]:
+    """The statements without what documents them."""
+    rest = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    return rest or function.body
+
+
+def _read(body: Sequence[ast.stmt]) -> set[str]:
+    return {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def _reached(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what lies below it, without what a constant condition keeps from running."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and isinstance(child.test, ast.Constant) and not child.test.value):
+            yield from _reached(child)
+
+
+def _raised(function: Function) -> Counter[str]:
+    """The exceptions that a function raises, by name."""
+    found: Counter[str] = Counter()
+    for node in _reached(function):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            found[_last(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)] += 1
+        elif isinstance(node, ast.Assert):
+            found["AssertionError"] += 1
+    return found
+
+
+def _decisions(function: Function) -> Counter[str]:
+    """What a function asks, calls and compares."""
+    kinds = (ast.Compare, ast.BoolOp, ast.Call, ast.BinOp, ast.comprehension)
+    return Counter(ast.dump(node) for node in _reached(function) if isinstance(node, kinds))
