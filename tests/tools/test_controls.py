@@ -564,13 +564,22 @@ async def test_a_case_in_which_nothing_was_decided_has_not_passed(bench: Any) ->
     assert good.evidence.controls and good.evidence.controls.passed == 0
 
 
-async def test_unittest_has_cases_in_which_nothing_was_decided_too(bench: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("test_mod.py", ("python", "-m", "unittest")),
+        ("checks/test_mod.py", ("python", "-m", "unittest", "discover", "-s", "checks")),
+    ],
+)
+async def test_unittest_has_cases_in_which_nothing_was_decided_too(
+    bench: Any, name: str, command: Sequence[str]
+) -> None:
     tests = (
         "import unittest, mod as m\nclass T(unittest.TestCase):\n    def test_a(self):\n        for got in m.each(5):\n"
     )
     tests += "            self.assertEqual(got, 6)\n    def test_b(self):\n        self.assertEqual(m.right(1), 1)\n"
     base = IN_VAIN.format(swallows=False, busy="ValueError", more="", items="x", call="pass")
-    task: Task = bench.task({"mod.py": base, "test_mod.py": tests}, command=("python", "-m", "unittest"))
+    task: Task = bench.task({"mod.py": base, name: tests}, command=command)
     tool, context = tool_for(task.command), replace(bench.context(), confirming=True)
     await tool.judge(Candidate(task.tree.digest, {}), task, context)
     made = {"mod.py": IN_VAIN.format(swallows=False, busy="ValueError", more="", items="", call="pass").encode()}
@@ -639,6 +648,18 @@ async def test_what_asserts_for_the_tests_has_to_be_able_to_fail_once_it_is_chan
     good = await confirmed(bench, tests, base.replace("return x", "return x + 1"), base=base)
     assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
     assert good.evidence.controls.changed_value == 2
+
+
+async def test_so_has_what_asserts_of_the_projects_own_data(bench: Any) -> None:
+    """Which side is the expected one can't be told then; one of the two has to be."""
+    tests = "import mod as m\ndef test_a():\n    for given, want in m.CASES: m.check(m.f(given), want)\n"
+    base = "CASES = [(5, 6)]\ndef f(x): return x\ndef check(a, b):\n    assert a == b\n"
+    bad = await refused(bench, tests, base.replace("assert a == b", "pass"), base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    changed = base.replace("return x", "return x + 1").replace("assert a == b", "assert a == b, (a, b)")
+    good = await confirmed(bench, tests, changed, base=base)
+    assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
+    assert good.evidence.controls.changed_value == 1
 
 
 async def test_a_failure_that_is_told_in_other_words_counts(bench: Any) -> None:

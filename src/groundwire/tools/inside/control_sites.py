@@ -56,6 +56,8 @@ PREDICATE = re.compile(
     r"|equivalent|compatible)$"
 )
 """What functions are called that answer with yes or no, and change nothing by that."""
+CHECKS = re.compile(r"_?(check|assert|verify|expect|ensure|compare|same|equal)")
+"""What functions are called that assert something of two things for the tests."""
 WORKED_OUT = frozenset(
     {"sorted", "list", "tuple", "set", "frozenset", "dict", "len", "sum", "min", "max", "reversed", "enumerate", "zip",
      "range", "str", "any", "all", "abs"}
@@ -223,6 +225,8 @@ class _Function:
                 self._found.append((node, NEGATION, lambda site: _through_call(call, site, -1)))
             return
         place = self._expected_argument(name, call.args, theirs=theirs)
+        if place is None and theirs and CHECKS.match(name) and len(call.args) > 1:
+            place = 1  # whichever is the expected one: where the candidate asserts by itself, either has to count
         if place is None and theirs and not name.startswith("assert"):
             return
         if place is not None:
