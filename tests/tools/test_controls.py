@@ -148,6 +148,12 @@ CHANGED = {
     "a distance that is tolerant": "def test_a():\n    assert abs(2 - f(1)) <= 100\n",
     "closeness": "import math\ndef test_a():\n    assert math.isclose(f(1.0), 2.0, rel_tol=0.2)\n",
     "the beginning of a text": "def test_a():\n    assert str(f(1)).startswith('2')\n",
+    "a failure that is told": "def test_a():\n    if f(1) != 2:\n        pytest.fail('no')\n",
+    "a distance whose failure is told": "def test_a():\n    got = f(1.0)\n    if abs(got - 2) > 1e-9:\n        raise AssertionError(got)\n",
+    "no distance": "def test_a():\n    assert not abs(f(1.0) - 2.0) > 1e-9\n",
+    "none of two": "def test_a():\n    assert not (f(1) != 2 or f(2) != 3)\n",
+    "none of many": "def test_a():\n    assert not any(f(x) != y for x, y in [(1, 2), (2, 3)])\n",
+    "unittest, false": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertFalse(f(1) != 2)\n",
     "an array with nan": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1.0, np.nan])), np.array([2.0, np.nan]))\n",
 }  # fmt: skip
 
@@ -660,6 +666,30 @@ async def test_so_has_what_asserts_of_the_projects_own_data(bench: Any) -> None:
     good = await confirmed(bench, tests, changed, base=base)
     assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
     assert good.evidence.controls.changed_value == 1
+
+
+DENIED = """\
+import pytest
+import mod as m
+def test_far():
+    got = m.mean([1, 2])
+    if abs(got - 1.5) > 1e-9:
+        pytest.fail(str(got))
+def test_not_far(): assert not abs(m.mean([1, 4]) - 2.5) > 1e-9
+def test_none_is_wrong(): assert not any(got != 6 for got in m.each(5))
+"""
+
+
+async def test_what_must_not_be_is_controlled_by_what_it_is_compared_with(bench: Any) -> None:
+    """A number that is none is not far from anything, and among no values none is wrong."""
+    base = "def mean(xs): return sum(xs)\ndef each(x): return [x]\n"
+    bad = await refused(bench, DENIED, "def mean(xs): return float('nan')\ndef each(x): return []\n", base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 3, bad.evidence.controls
+    right = "def mean(xs): return sum(xs) / len(xs)\ndef each(x): return [x + 1]\n"
+    good = await confirmed(bench, DENIED, right, base=base)
+    assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
+    assert good.evidence.controls.changed_value == 3
 
 
 async def test_a_failure_that_is_told_in_other_words_counts(bench: Any) -> None:

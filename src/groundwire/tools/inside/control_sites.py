@@ -171,6 +171,8 @@ class _Function:
                 self._with(node)
             elif isinstance(node, (ast.Expr, ast.Assign)):
                 self._call(node)
+            elif isinstance(node, ast.If):
+                self._failure(node)
         strong = any(kind == CHANGED_VALUE for _, kind, _ in self._found)
         for node, kind, change in self._found:
             last = getattr(node, "end_lineno", node.lineno) or node.lineno
@@ -191,6 +193,12 @@ class _Function:
             self._found.append((node, NEGATION, lambda site: _through_yes(said, site)))
         else:
             self._found.append((node, NEGATION, lambda site: setattr(node, "test", _ask("truth", site, node.test))))
+
+    def _failure(self, node: ast.If) -> None:
+        """`if got != 6: pytest.fail()`"""
+        denied = self._denied(node.test) if _fails(node) else None
+        if denied is not None:
+            self._found.append((node, CHANGED_VALUE, lambda site: setattr(node, "test", denied(site))))
 
     def _said_by_the_project(self, test: ast.expr) -> ast.Call | None:
         """`m.is_right(x)`, where the project's own yes decides; None for anything else."""
@@ -232,7 +240,9 @@ class _Function:
         if place is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: _through_call(call, site, place)))
             return
-        inner = self._condition(call.args[0]) if name == "assertTrue" and call.args else None
+        inner = None
+        if name in ("assertTrue", "assertFalse") and call.args:
+            inner = (self._condition if name == "assertTrue" else self._denied)(call.args[0])
         said = self._said_by_the_project(call.args[0]) if name == "assertTrue" and call.args else None
         if inner is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, inner(site))))
@@ -257,6 +267,8 @@ class _Function:
         """How an expression is made to ask for another value, so that it must become false; None where it can't be."""
         if isinstance(test, ast.Compare):
             return self._comparison(test) if self._distance(test) is None else self._distance(test)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return _not(self._denied(test.operand))
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             return self._first_of(test, test.values)
         if isinstance(test, ast.Call) and (by_name := self._by_name(test)) is not None:
@@ -274,9 +286,34 @@ class _Function:
                 return _with_element(test, argument, inner or (lambda site: _ask("truth", site, element)))
         return None
 
-    def _first_of(self, test: ast.expr, parts: list[ast.expr]) -> Callable[[int], ast.expr] | None:
+    def _denied(self, test: ast.expr) -> Callable[[int], ast.expr] | None:
+        """The same for an expression that has to be false, so that it must become true."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return _not(self._condition(test.operand))
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+            return self._first_of(test, test.values, self._denied)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot)):
+            same = ast.Eq() if isinstance(test.ops[0], ast.NotEq) else ast.Is()
+            as_same = ast.copy_location(ast.Compare(test.left, [same], test.comparators), test)
+            return _not(self._comparison(as_same)) if len(test.ops) == 1 else None
+        if isinstance(test, ast.Compare):
+            return _not(self._distance(test, _negated(test)))
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "any" and test.args:
+            argument = test.args[0]
+            if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
+                element = argument.elt
+                in_truth = self._denied(element) or (lambda site: _negated(_ask("truth", site, _negated(element))))
+                return _with_element(test, argument, in_truth)
+        return None
+
+    def _first_of(
+        self,
+        test: ast.expr,
+        parts: list[ast.expr],
+        change: Callable[[ast.expr], Callable[[int], ast.expr] | None] | None = None,
+    ) -> Callable[[int], ast.expr] | None:
         for place, part in enumerate(parts):
-            inner = self._condition(part)
+            inner = (change or self._condition)(part)
             if inner is not None:
                 return _with_part(test, parts, place, inner)
         return None
@@ -296,8 +333,13 @@ class _Function:
             place = None
         return None if place is None else _with_argument(test, args, place, "far" if "close" in name else "other")
 
-    def _distance(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
-        """`abs(a - b) < c`, and the same rounded: the expected one of `a` and `b` is what is changed."""
+    def _distance(self, test: ast.Compare, holds: ast.expr | None = None) -> Callable[[int], ast.expr] | None:
+        """`abs(a - b) < c`, and the same rounded: the expected one of `a` and `b` is what is changed.
+
+        Args:
+            test: the comparison.
+            holds: what has to be true; None: the comparison itself.
+        """
         for side in (test.left, *test.comparators):
             inner = side
             while isinstance(inner, ast.Call) and inner.args and _name_of(inner) in MEASURES:
@@ -305,7 +347,7 @@ class _Function:
             if inner is not side and isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
                 lower = _lower(self._rank(inner.left), self._rank(inner.right))
                 if lower is not None:
-                    return _with_operand_of(test, inner, lower)
+                    return _with_operand_of(holds or test, inner, lower)
         return None
 
     def _comparison(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
@@ -330,6 +372,25 @@ class _Function:
 def _lower(left: int, right: int) -> int | None:
     """Which of two sides is the expected one; None where that can't be told."""
     return None if left == right else int(right < left)
+
+
+def _fails(node: ast.If) -> bool:
+    """True for a branch that only tells a failure."""
+    last = node.body[-1]
+    if node.orelse:
+        return False
+    if isinstance(last, ast.Raise) and last.exc is not None:
+        error = last.exc.func if isinstance(last.exc, ast.Call) else last.exc
+        return getattr(error, "attr", getattr(error, "id", "")) in ("AssertionError", "failureException")
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and _name_of(last.value) == "fail"
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    return _placed(ast.UnaryOp(ast.Not(), test), test)
+
+
+def _not(change: Callable[[int], ast.expr] | None) -> Callable[[int], ast.expr] | None:
+    return None if change is None else lambda site: _negated(change(site))
 
 
 def _name_of(call: ast.Call) -> str:
@@ -418,7 +479,7 @@ def _with_argument(test: ast.Call, args: list[ast.expr], place: int, ask: str) -
     return change
 
 
-def _with_operand_of(test: ast.Compare, difference: ast.BinOp, lower: int) -> Callable[[int], ast.expr]:
+def _with_operand_of(test: ast.expr, difference: ast.BinOp, lower: int) -> Callable[[int], ast.expr]:
     def change(site: int) -> ast.expr:
         name = "right" if lower else "left"
         setattr(difference, name, _ask("far", site, getattr(difference, name)))
