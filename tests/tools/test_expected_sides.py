@@ -54,7 +54,7 @@ def asked(body: str, path: str = "tests/test_mod.py") -> list[Any]:
     found: list[Any] = []
 
     class Hooks(ModuleType):
-        """Stands for `controls`."""
+        """Stands for `control_answers`."""
 
         def equal(self, _site: int, side: int, again: Any, left: Any, right: Any) -> bool:
             found.append(right if side else left)
@@ -87,8 +87,8 @@ def asked(body: str, path: str = "tests/test_mod.py") -> list[Any]:
         return len(sites) - 1
 
     instrument(tree, path, path, Modules(".", [path], ["mod.py", "pkg/__init__.py", "pkg/inner.py"]), add)
-    before = {name: sys.modules.get(name) for name in ("mod", "_gw_controls")}
-    sys.modules.update({"mod": PROJECT, "_gw_controls": Hooks("_gw_controls")})
+    before = {name: sys.modules.get(name) for name in ("mod", "_gw_control_answers")}
+    sys.modules.update({"mod": PROJECT, "_gw_control_answers": Hooks("_gw_control_answers")})
     try:
         names: dict[str, Any] = {"__name__": "test_mod"}
         exec(compile(tree, path, "exec"), names)

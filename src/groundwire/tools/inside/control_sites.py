@@ -1,6 +1,6 @@
-"""Rewrites test modules so that each assertion can be controlled: where it stands, it asks `controls` what to compare.
+"""Rewrites test modules so that each assertion can be controlled: it asks `control_answers` what it is to compare.
 
-The form is the same whether a case is turned round or not: only the answers of `controls` tell one from the other.
+The form is the same whether a case is turned round or not: only the answers tell one from the other.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 else:
     from _gw_expected_sides import CLEAN, LITERAL, Modules, Sides
 
-CONTROLS = "@gw"
-"""The name in a test module; no name that is written in Python can be it."""
+ANSWERS, CONTROLS = "_gw_control_answers", "@gw"
+"""What the assertions ask, and its name in a test module; no name that is written in Python can be it."""
 CHANGED_VALUE, NEGATION = "changed_value", "negation"
 EQUALITIES = frozenset(
     {
@@ -112,7 +112,7 @@ def instrument(
     for function, owner in sides.functions:
         sides.enter(owner)
         _Function(function, path, file, sides, add, asserting).rewrite()
-    tree.body.insert(_after_head(tree), ast.Import([ast.alias("_gw_controls", CONTROLS)], lineno=1, col_offset=0))
+    tree.body.insert(_after_head(tree), ast.Import([ast.alias(ANSWERS, CONTROLS)], lineno=1, col_offset=0))
     ast.fix_missing_locations(tree)
 
 
@@ -398,7 +398,7 @@ def _name_of(call: ast.Call) -> str:
 
 
 def _ask(what: str, site: int, *parts: ast.expr) -> ast.expr:
-    """A call of `controls`, where the last of its parts stands."""
+    """A call of `control_answers`, where the last of its parts stands."""
     function = ast.Attribute(ast.Name(CONTROLS, ast.Load()), what, ast.Load())
     return _placed(ast.Call(function, [ast.Constant(site), *parts], []), parts[-1])
 
@@ -426,7 +426,7 @@ def _placed(new: Any, old: ast.AST) -> Any:
 
 
 def _through(call: ast.Call, site: int, what: str, *told: ast.expr) -> None:
-    """`f(a, b)` becomes a call of `controls` that makes the call, and is told more before the function."""
+    """`f(a, b)` becomes a call of `control_answers` that makes the call, and is told more before the function."""
     asked: Any = _ask(what, site, *told, call.func)
     call.args = [*asked.args, *call.args]
     call.func = asked.func
