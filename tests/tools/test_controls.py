@@ -692,6 +692,33 @@ async def test_what_must_not_be_is_controlled_by_what_it_is_compared_with(bench:
     assert good.evidence.controls.changed_value == 3
 
 
+BESIDE = """\
+import operator
+import mod as m
+def test_sum(): assert sum(got != want for got, want in zip(m.f([1, 2]), [2, 4])) == 0
+def test_list():
+    bad = [(got, want) for got, want in zip(m.f([3]), [6]) if got != want]
+    assert not bad
+def test_map(): assert all(map(operator.eq, m.f([3, 1]), (6, 2)))
+def test_none(): assert [got for got, want in zip(m.f([]), []) if got != want] == []
+def test_right(): assert m.right() == 1
+"""
+
+
+async def test_what_is_expected_is_compared_with_something(bench: Any) -> None:
+    base = "def right(): return 1\ndef f(xs): return [x + 5 for x in xs] if xs else [0]\n"
+    bad = await refused(bench, BESIDE, "def right(): return 1\ndef f(xs): return []\n", base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    assert bad.evidence.controls
+    assert {name.partition("::")[2] for name in bad.evidence.controls.cannot_fail} == {
+        "test_sum",
+        "test_list",
+        "test_map",
+    }
+    good = await confirmed(bench, BESIDE, "def right(): return 1\ndef f(xs): return [x * 2 for x in xs]\n", base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
+
+
 async def test_a_failure_that_is_told_in_other_words_counts(bench: Any) -> None:
     """Tests that wait for something, and tests whose only assertion is that nothing was raised or found."""
     tests = "import pytest\nimport mod as m\ndef test_waits():\n    for _ in range(5):\n        try:\n"

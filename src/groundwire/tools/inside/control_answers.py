@@ -9,11 +9,11 @@ import functools
 import itertools
 import operator
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.control_case import fire, is_true, outcome, turns, under_way
+    from groundwire.tools.inside.control_case import Case, fire, is_true, outcome, turns, under_way
     from groundwire.tools.inside.control_probes import (
         asked_for_a_no,
         holds_of_what_was_lent,
@@ -39,6 +39,7 @@ else:
     from _gw_control_sites import CHANGED_VALUE, NEGATION
     from _gw_other_values import NOTHING, another, far_from
 
+SIZED = frozenset({list, tuple, str, bytes, range, dict, set, frozenset})
 ASKED, FEW = 24, 4
 """How many other values a function is asked about that said yes, and how many of these say too little."""
 
@@ -195,6 +196,33 @@ def called(site: int, function: Callable[..., Any], *args: Any, **named: Any) ->
         return function(*given, **by_name)
     fire(case, site, NEGATION)
     raise AssertionError("turned round: the assertion holds")
+
+
+def side_by_side(
+    site: int, expected: Sequence[int], function: Callable[..., Any], *args: Any, **named: Any
+) -> Iterator[Any]:
+    """`zip` or `map`: where the other side has no items at all, those that are expected were compared with nothing.
+
+    Args:
+        site: of no assertion.
+        expected: the places of the arguments that do not come from the project.
+        function: `zip` or `map`.
+        args: its arguments.
+        named: those that have names.
+    """
+    case, rows = under_way.case, function(*args, **named)
+    if case is None or not case.active or not any(type(args[n]) in SIZED and args[n] for n in expected):
+        return rows
+    return _noting_none(rows, case, site)
+
+
+def _noting_none(rows: Iterator[Any], case: Case, site: int) -> Iterator[Any]:
+    nothing = True
+    for row in rows:
+        nothing = False
+        yield row
+    if nothing and case.deceived is None:
+        case.deceived = site
 
 
 def error(site: int, kinds: Any) -> Any:

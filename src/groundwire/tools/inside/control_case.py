@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 TURNS = 1000
 """Evaluations of the turned assertion in one case; then it is itself again, so that code that waits for it may end."""
-NOWHERE = -1
 
 
 class Case:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.control_case import NOWHERE, Case, is_true, under_way
-    from groundwire.tools.inside.control_sites import names_denied
+    from groundwire.tools.inside.control_case import Case, is_true, under_way
+    from groundwire.tools.inside.control_sites import NOWHERE, names_denied
     from groundwire.tools.inside.other_values import NOTHING, another, around
 else:
-    from _gw_control_case import NOWHERE, Case, is_true, under_way
-    from _gw_control_sites import names_denied
+    from _gw_control_case import Case, is_true, under_way
+    from _gw_control_sites import NOWHERE, names_denied
     from _gw_other_values import NOTHING, another, around
 
 PROBES = 500

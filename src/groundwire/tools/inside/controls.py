@@ -23,15 +23,15 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.control_case import NOWHERE, Case, add_site, came_from, coins, fire, under_way
+    from groundwire.tools.inside.control_case import Case, add_site, came_from, coins, fire, under_way
     from groundwire.tools.inside.control_probes import own_word_of
-    from groundwire.tools.inside.control_sites import CHANGED_VALUE, Site, instrument
+    from groundwire.tools.inside.control_sites import CHANGED_VALUE, NOWHERE, Site, instrument
     from groundwire.tools.inside.expected_sides import Modules
 else:
     import _gw_control_answers  # noqa: F401  once the tests' modules ask for it, none of ours is on the import path
-    from _gw_control_case import NOWHERE, Case, add_site, came_from, coins, fire, under_way
+    from _gw_control_case import Case, add_site, came_from, coins, fire, under_way
     from _gw_control_probes import own_word_of
-    from _gw_control_sites import CHANGED_VALUE, Site, instrument
+    from _gw_control_sites import CHANGED_VALUE, NOWHERE, Site, instrument
     from _gw_expected_sides import Modules
 
 SETTINGS, COIN = "_gw_controls.json", "GROUNDWIRE_COIN"

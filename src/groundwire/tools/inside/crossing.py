@@ -310,6 +310,8 @@ class Crossing:
             return self.stubs.kind(value, self._code.decode)
         if mark == "g":
             return self._lending[value[1]]
+        if mark == "y." and len(value) == 3:
+            return self._lending.placed(*value[1:])
         if mark == "M":
             name = value[1]
             if type_of(name) is not str:

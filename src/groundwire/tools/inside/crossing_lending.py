@@ -54,15 +54,27 @@ class Lending:
         self._encode = encode
         self._lent = Lent()
         self._kinds: dict[int, Any] = {}
+        self._placed: dict[tuple[str, str], Any] = {}
 
     def forget(self) -> None:
         """The other process is gone: nobody holds anything any more."""
         self._lent = Lent()
         self._kinds = {}
+        self._placed = {}
 
     def __getitem__(self, number: object) -> Any:
         """The object of this number; see `Lent`."""
         return self._lent[number]
+
+    def placed(self, module: Any, name: Any) -> Any:
+        """What both processes have by that name, where this one has handed it over.
+
+        Raises:
+            ValueError: it has not.
+        """
+        if type_of(module) is not str or type_of(name) is not str or (module, name) not in self._placed:
+            raise ValueError("a name that was not given out")
+        return self._placed[module, name]
 
     def release(self, number: Any, times: Any) -> None:
         """The other process has let go of an object; see `Lent`."""
@@ -92,6 +104,7 @@ class Lending:
         ):
             place = self._place(value)
             if place is not None:
+                self._placed[place] = value
                 return ["y.", *place]
         if issubclass(kind, BaseException):
             return self._refer_error(value, kind, depth)
@@ -116,7 +129,7 @@ class Lending:
         return ["x", self._lent.lend(value), self._encode(base, depth), str(kind.__module__), str(kind.__name__),
                 self._encode(value.args, depth)]  # fmt: skip
 
-    def _place(self, value: Any) -> list[str] | None:
+    def _place(self, value: Any) -> tuple[str, str] | None:
         """Module and name of what the other process has too: classes and functions of installed packages."""
         module: Any = getattr(value, "__module__", None)
         name: Any = getattr(value, "__qualname__", None)
@@ -129,7 +142,7 @@ class Lending:
         found: Any = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-        return [module, name] if found is value else None
+        return (module, name) if found is value else None
 
     def _is_outside(self, module: str) -> bool:
         found = sys.modules.get(module)
