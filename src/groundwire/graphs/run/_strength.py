@@ -76,12 +76,10 @@ async def measure_strength(
         seconds: the most wall seconds; a judging that is under way is ended.
     """
     # here, since who only reads what the ledger knows needs neither
-    from groundwire.agents.search._mutants import changed_lines, drops_clause, mutants_of
+    from groundwire.agents.search._mutants import drops_clause, mutants_of
     from groundwire.graphs.replay._substitutes import observe
-    from groundwire.tools._anti_patterns import anti_patterns
 
     public = task.public()
-    by_shape = anti_patterns(candidate, public, changed_lines(public.tree, candidate))
     mutants = mutants_of(public.tree, candidate, n, context.seed)
     killed = judged = 0
     survived: list[str] = []
@@ -103,7 +101,15 @@ async def measure_strength(
                         untested.append(mutant.note)
     except TimeoutError:
         out_of_time = True
-    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested), by_shape)
+    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested), shapes_of(candidate, task))
+
+
+def shapes_of(candidate: Candidate, task: Task) -> tuple[str, ...]:
+    """The anti-patterns of a patch, read off its text and that of the visible tests."""
+    from groundwire.agents.search._mutants import changed_lines
+    from groundwire.tools._anti_patterns import anti_patterns
+
+    return anti_patterns(candidate, task.public(), changed_lines(task.tree, candidate))
 
 
 async def keep_strength(store: Store, episode_id: str, strength: Strength) -> None:
