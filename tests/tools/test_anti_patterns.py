@@ -159,3 +159,20 @@ def test_what_goes_wrong_is_swallowed_and_who_asks_is_looked_at(line: str, what:
 )
 def test_right_patches_are_spared(base: str, tests: str, change: str) -> None:
     assert said(base, tests, change) == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "x = " + "+".join(["1"] * 3000),
+        "x = " + "[" * 150 + "]" * 150,
+        "x = 1e999",
+        "x = 0x" + "f" * 6000,
+        "y = '\\ud800'",
+    ],
+)
+def test_nothing_that_a_patch_holds_stands_in_the_way(more: str) -> None:
+    told = before_return('if text == "Hello World":\n    return "hello-world"')
+    assert said(SLUG, TESTS.replace("m.slug", "0.0 == 1e999 or m.slug"), told)
+    found = said(SLUG, TESTS, f"{told}\nx = {more}\n")
+    assert len(found) == 1 or "+" in more

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import ast
 import doctest
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any, cast
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._tasks import Task
@@ -26,6 +30,10 @@ LONG, FAR = 3, 9
 PLAIN = frozenset({"0", "1", "-1", "''", "None", "True", "False", "0.0", "1.0", "()", "[]", "{}", "b''", "Ellipsis"})
 """Values at which programs branch, and which they give back, for reasons of their own."""
 PAIR = 2
+MAX_BYTES = 1 << 20
+MAX_PARTS, MAX_BRANCHES, MAX_ROWS = 1000, 500, 20
+"""Of tests, of branches and of lists that are looked at: a patch may be made to keep its reader busy."""
+BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.match_case, ast.Dict, ast.List, ast.Tuple)
 ANSWERS = frozenset({"True", "False", "None"})
 EVERY = frozenset({"Exception", "BaseException"})
 LOOKS_ROUND = frozenset(
@@ -44,51 +52,87 @@ def anti_patterns(candidate: Candidate, task: Task, lines: Mapping[str, Set[int]
         task: the task.
         lines: the 1-based lines of each Python file that it wrote.
     """
-    tests = _Tests(task)
+    tests = _Tests(task, _words(candidate))
     found: list[str] = []
     for path, content in sorted(candidate.changes.items()):
         before, after = _parsed(task.tree.files.get(path, b"")), _parsed(content or b"")
         if not path.endswith(".py"):  # data that lies beside it
-            text = (content or b"").decode("utf-8", "replace")
+            text = (content or b"")[:MAX_BYTES].decode("utf-8", "replace")
             before, after = ast.Module([], []), ast.Module([ast.Expr(ast.Constant(text, lineno=1))], [])
         if before is not None and after is not None:
-            found += _Patch(path, before, after, lines.get(path, frozenset({1})), tests).said
+            # what is nested too deep, or a number that is too long to write down
+            with suppress(RecursionError, MemoryError, ValueError, OverflowError):
+                found += _Patch(path, before, after, lines.get(path, frozenset({1})), tests).said
     return tuple(dict.fromkeys(found))
+
+
+def _words(candidate: Candidate) -> frozenset[bytes]:
+    """What tests that have to do with a patch most likely name, so that they are read first."""
+    found: set[str] = set()
+    for path, content in candidate.changes.items():
+        tree = _parsed(content or b"") if path.endswith(".py") else None
+        if tree is not None:
+            found.add(PurePosixPath(path).stem)
+            found |= {node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)}
+    return frozenset(word.encode() for word in found)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A function, an example or a table of the tests: what it names, and what is written out there."""
+
+    names: frozenset[str]
+    held: Literals
+
+    def shows(self, value: str) -> bool:
+        """True for a part of a text that is written out there, and for how long something is."""
+        said = _read_back(value)
+        if isinstance(said, str):
+            return any(said in text for text in self._texts)
+        return type(said) is int and said in self._lengths
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [said for value in self.held - PLAIN if isinstance(said := _read_back(value), str)]
+
+    @cached_property
+    def _lengths(self) -> set[int]:
+        return {len(said) for value in self.held - PLAIN if hasattr(said := _read_back(value), "__len__")}
 
 
 class _Tests:
     """The visible tests: what each function, example or table of theirs names, and what is written out there."""
 
-    def __init__(self, task: Task) -> None:
-        self._parts: list[tuple[frozenset[str], Literals]] = []
-        for path, content in sorted(task.tree.files.items()):
-            tree = _parsed(content) if path.endswith(".py") else None
-            if tree is None:
-                continue
-            if task.is_test(path):
-                self._read(tree)
-            elif b">>>" in content:
-                self._read_examples(tree)
+    def __init__(self, task: Task, words: Set[bytes]) -> None:
+        self._parts: list[_Part] = []
+        files = [file for file in task.tree.files.items() if file[0].endswith(".py")]
+        for path, content in sorted(files, key=lambda file: (not any(word in file[1] for word in words), file[0])):
+            is_test = task.is_test(path)
+            if len(self._parts) >= MAX_PARTS:
+                break
+            tree = _parsed(content) if is_test or b">>>" in content else None
+            if tree is not None:
+                (self._read if is_test else self._read_examples)(tree)
 
     def pairs(self, given: Literals, answers: Literals, *, shown: bool) -> bool:
         """True if one of their parts holds all of what is given (or shows it) and all of what is answered."""
         return any(
-            answers - ANSWERS <= held and all(value in held or (shown and _is_shown(value, held)) for value in given)
-            for _, held in self._parts
+            answers - ANSWERS <= part.held and all(v in part.held or (shown and part.shows(v)) for v in given)
+            for part in self._parts
         )
 
     def hold(self, values: Literals) -> bool:
         """True if all of these are written out in one of their parts."""
-        return any(values <= held for _, held in self._parts)
+        return any(values <= part.held for part in self._parts)
 
     def name(self, *names: str) -> bool:
         """True if one of their parts names all of these."""
-        return any(named.issuperset(names) for named, _ in self._parts)
+        return any(part.names.issuperset(names) for part in self._parts)
 
     def _read(self, tree: ast.Module) -> None:
         for node in tree.body:
             for part in node.body if isinstance(node, ast.ClassDef) else [node]:
-                self._parts.append((_names(part), _literals(part)))
+                self._parts.append(_Part(_names(part), _literals(part)))
 
     def _read_examples(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
@@ -102,7 +146,7 @@ class _Tests:
                 code, want = _parsed(example.source.encode()), _parsed(example.want.strip().encode())
                 if code is not None:
                     wanted = _literals(want) if want is not None else frozenset({repr(example.want.strip())})
-                    self._parts.append((_names(code), _literals(code) | wanted))
+                    self._parts.append(_Part(_names(code), _literals(code) | wanted))
 
 
 @dataclass(frozen=True)
@@ -130,10 +174,14 @@ class _Patch:
 
     def _changed_places(self) -> Iterator[tuple[int, str]]:
         rows: list[ast.List | ast.Tuple] = []
+        looked_at = 0
         for node in ast.walk(self.after):
             yield from self._answered_after(node)
             if self.lines.isdisjoint(_lines(node)):
                 continue
+            looked_at += isinstance(node, BRANCHES)
+            if looked_at > MAX_BRANCHES:
+                break
             line = min(_lines(node), default=0)
             if any(self._is_by_heart(given, answers) for given, answers in _answered(node)):
                 yield line, f"answers an input of the tests with what they expect (`{_short(node)}`)"
@@ -142,7 +190,7 @@ class _Patch:
             elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load):
                 if any(self._is_table(list(zip(row.elts, node.elts, strict=False))) for row in rows):
                     yield line, f"holds inputs of the tests, and what they expect (`{_short(node)}`)"
-                rows.append(node)
+                rows = [*rows[-MAX_ROWS:], node]
             elif _swallows(node):
                 yield line, f"swallows every exception (`{_short(node)}`)"
             elif name := _looks_round(node):
@@ -199,7 +247,7 @@ class _Patch:
 
 def _parsed(code: bytes) -> ast.Module | None:
     try:
-        return ast.parse(code)
+        return ast.parse(code) if len(code) <= MAX_BYTES else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -278,7 +326,7 @@ def _asked(test: ast.expr) -> Literals:
             continue
         for side in sides:
             if isinstance(side, ast.Constant | ast.UnaryOp | ast.Tuple | ast.List | ast.Set | ast.Dict):
-                found |= {repr(n.value) for n in ast.walk(side) if isinstance(n, ast.Constant)}
+                found = found.union(*(_written(n) or () for n in ast.walk(side) if isinstance(n, ast.Constant)))
     return frozenset(found)
 
 
@@ -333,16 +381,16 @@ def _written_out(body: Sequence[ast.AST]) -> Literals | None:
     return frozenset(found)
 
 
-def _is_shown(value: str, group: Literals) -> bool:
-    """True for a part of a text that is written out there, and for how long something is."""
-    said, others = ast.literal_eval(value), [ast.literal_eval(other) for other in group - PLAIN]
-    if isinstance(said, str):
-        return any(isinstance(other, str) and said in other for other in others)
-    return type(said) is int and any(hasattr(other, "__len__") and len(other) == said for other in others)
+def _read_back(value: str) -> Any:
+    """What was written out; infinity can't be."""
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return math.inf
 
 
 def _is_far(value: str) -> bool:
-    said = ast.literal_eval(value)
+    said = _read_back(value)
     if isinstance(said, int | float | complex):
         return abs(said) > FAR
     return not hasattr(said, "__len__") or len(said) >= LONG
