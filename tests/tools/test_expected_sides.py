@@ -22,11 +22,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.tools.inside import expected_sides
+from groundwire.tools.inside import control_questions, expected_sides
 from groundwire.tools.inside.expected_sides import Modules
 from groundwire.tools.inside.other_values import NOTHING, UNLIKE, another
 
-sys.modules["_gw_expected_sides"] = expected_sides  # its name in the sandbox
+# their names in the sandbox
+sys.modules.update({"_gw_expected_sides": expected_sides, "_gw_control_questions": control_questions})
 
 from groundwire.tools.inside.control_sites import Site, instrument  # noqa: E402
 
