@@ -29,7 +29,7 @@ STEERED_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), ("package.json",)),
 }
 """Programs that look in a file of the project for what to run."""
-SCRIPTS = frozenset({".sh", ".bash", ".mk", ".mak", ".make", ".just"})
+SCRIPTS = frozenset({".sh", ".bash", ".mk", ".make", ".just"})
 """What a script or a makefile runs or includes."""
 _WORD = re.compile(r"[\w./-]+")
 _CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")

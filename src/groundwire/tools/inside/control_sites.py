@@ -344,8 +344,10 @@ class _Function:
             argument = test.args[0]
             if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
                 element = argument.elt
-                in_truth = self._denied(element) or (lambda site: negated(ask("truth", site, negated(element))))
-                return with_element(test, argument, in_truth)
+                inner = self._denied(element)
+                return with_element(
+                    test, argument, inner or (lambda site: negated(ask("truth", site, negated(element))))
+                )
         return None
 
     def _first_of(
