@@ -9,39 +9,42 @@ verified patch, and never decides a verdict.
 from __future__ import annotations
 
 import ast
-import doctest
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import cast
 
 from groundwire.core._candidates import Candidate
 from groundwire.core._tasks import Task
+from groundwire.tools._written_out import (
+    ANSWERS,
+    MAX_BYTES,
+    PLAIN,
+    Function,
+    Literals,
+    VisibleTests,
+    answered,
+    asked,
+    entries,
+    is_far,
+    last_name,
+    parsed,
+    text_of,
+    written,
+    written_out,
+)
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Literals = frozenset[str]
 SHOWN = 60
-LONG, FAR = 3, 9
-"""Letters of a text and size of a number at which no program branches for reasons of its own."""
-PLAIN = frozenset({"0", "1", "-1", "''", "None", "True", "False", "0.0", "1.0", "()", "[]", "{}", "b''", "Ellipsis"})
-"""Values at which programs branch, and which they give back, for reasons of their own."""
-PAIR = 2
-MAX_BYTES = 1 << 20
-MAX_PARTS, MAX_BRANCHES, MAX_ROWS = 1000, 500, 20
-"""Of tests, of branches and of lists that are looked at: a patch may be made to keep its reader busy."""
+MAX_BRANCHES, MAX_ROWS = 500, 20
+"""Of what is looked at: a patch may be made to keep its reader busy."""
 BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.match_case, ast.Dict, ast.List, ast.Tuple)
-ANSWERS = frozenset({"True", "False", "None"})
 EVERY = frozenset({"Exception", "BaseException"})
 LOOKS_ROUND = frozenset(
     {"PYTEST_CURRENT_TEST", "_getframe", "currentframe", "get_objects", "get_referrers", "settrace"}
 )
 OF_TESTS = frozenset({"pytest", "_pytest", "unittest", "doctest"})
-SAME = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-BEGINS = frozenset({"startswith", "endswith"})
 
 
 def anti_patterns(candidate: Candidate, task: Task, lines: Mapping[str, Set[int]]) -> tuple[str, ...]:
@@ -52,10 +55,10 @@ def anti_patterns(candidate: Candidate, task: Task, lines: Mapping[str, Set[int]
         task: the task.
         lines: the 1-based lines of each Python file that it wrote.
     """
-    tests = _Tests(task, _words(candidate))
+    tests = VisibleTests(task, _words(candidate))
     found: list[str] = []
     for path, content in sorted(candidate.changes.items()):
-        before, after = _parsed(task.tree.files.get(path, b"")), _parsed(content or b"")
+        before, after = parsed(task.tree.files.get(path, b"")), parsed(content or b"")
         if not path.endswith(".py"):  # data that lies beside it
             text = (content or b"")[:MAX_BYTES].decode("utf-8", "replace")
             before, after = ast.Module([], []), ast.Module([ast.Expr(ast.Constant(text, lineno=1))], [])
@@ -70,83 +73,11 @@ def _words(candidate: Candidate) -> frozenset[bytes]:
     """What tests that have to do with a patch most likely name, so that they are read first."""
     found: set[str] = set()
     for path, content in candidate.changes.items():
-        tree = _parsed(content or b"") if path.endswith(".py") else None
+        tree = parsed(content or b"") if path.endswith(".py") else None
         if tree is not None:
             found.add(PurePosixPath(path).stem)
             found |= {node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)}
     return frozenset(word.encode() for word in found)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A function, an example or a table of the tests: what it names, and what is written out there."""
-
-    names: frozenset[str]
-    held: Literals
-
-    def shows(self, value: str) -> bool:
-        """True for a part of a text that is written out there, and for how long something is."""
-        said = _read_back(value)
-        if isinstance(said, str):
-            return any(said in text for text in self._texts)
-        return type(said) is int and said in self._lengths
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return [said for value in self.held - PLAIN if isinstance(said := _read_back(value), str)]
-
-    @cached_property
-    def _lengths(self) -> set[int]:
-        return {len(said) for value in self.held - PLAIN if hasattr(said := _read_back(value), "__len__")}
-
-
-class _Tests:
-    """The visible tests: what each function, example or table of theirs names, and what is written out there."""
-
-    def __init__(self, task: Task, words: Set[bytes]) -> None:
-        self._parts: list[_Part] = []
-        files = [file for file in task.tree.files.items() if file[0].endswith(".py")]
-        for path, content in sorted(files, key=lambda file: (not any(word in file[1] for word in words), file[0])):
-            is_test = task.is_test(path)
-            if len(self._parts) >= MAX_PARTS:
-                break
-            tree = _parsed(content) if is_test or b">>>" in content else None
-            if tree is not None:
-                (self._read if is_test else self._read_examples)(tree)
-
-    def pairs(self, given: Literals, answers: Literals, *, shown: bool) -> bool:
-        """True if one of their parts holds all of what is given (or shows it) and all of what is answered."""
-        return any(
-            answers - ANSWERS <= part.held and all(v in part.held or (shown and part.shows(v)) for v in given)
-            for part in self._parts
-        )
-
-    def hold(self, values: Literals) -> bool:
-        """True if all of these are written out in one of their parts."""
-        return any(values <= part.held for part in self._parts)
-
-    def name(self, *names: str) -> bool:
-        """True if one of their parts names all of these."""
-        return any(part.names.issuperset(names) for part in self._parts)
-
-    def _read(self, tree: ast.Module) -> None:
-        for node in tree.body:
-            for part in node.body if isinstance(node, ast.ClassDef) else [node]:
-                self._parts.append(_Part(_names(part), _literals(part)))
-
-    def _read_examples(self, tree: ast.Module) -> None:
-        for node in ast.walk(tree):
-            if not isinstance(node, Function | ast.ClassDef | ast.Module) or not (text := ast.get_docstring(node)):
-                continue
-            try:
-                examples = doctest.DocTestParser().get_examples(text)
-            except ValueError:
-                continue
-            for example in examples:
-                code, want = _parsed(example.source.encode()), _parsed(example.want.strip().encode())
-                if code is not None:
-                    wanted = _literals(want) if want is not None else frozenset({repr(example.want.strip())})
-                    self._parts.append(_Part(_names(code), _literals(code) | wanted))
 
 
 @dataclass(frozen=True)
@@ -165,7 +96,7 @@ class _Patch:
     before: ast.Module
     after: ast.Module
     lines: Set[int]
-    tests: _Tests
+    tests: VisibleTests
 
     @property
     def said(self) -> list[str]:
@@ -183,9 +114,9 @@ class _Patch:
             if looked_at > MAX_BRANCHES:
                 break
             line = min(_lines(node), default=0)
-            if any(self._is_by_heart(given, answers) for given, answers in _answered(node)):
+            if any(self._is_by_heart(given, answers) for given, answers in answered(node)):
                 yield line, f"answers an input of the tests with what they expect (`{_short(node)}`)"
-            elif self._is_table(_entries(node)):
+            elif self._is_table(entries(node)):
                 yield line, f"holds inputs of the tests with what they expect (`{_short(node)}`)"
             elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load):
                 if any(self._is_table(list(zip(row.elts, node.elts, strict=False))) for row in rows):
@@ -204,7 +135,7 @@ class _Patch:
             if leaves and not self.lines.isdisjoint(_lines(part)):
                 test = cast("ast.If", part).test
                 differs = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq | ast.NotIn)
-                if differs and self._is_by_heart(_asked(test), _written_out(body[place + 1 :])):
+                if differs and self._is_by_heart(asked(test), written_out(body[place + 1 :])):
                     said = f"answers an input of the tests with what they expect (`{_short(test)}`)"
                     yield getattr(part, "lineno", 0), said
 
@@ -228,28 +159,21 @@ class _Patch:
     def _is_by_heart(self, given: Literals, answers: Literals | None, *, shown: bool = True) -> bool:
         if not given or not answers:
             return False
-        if shown and not given <= PLAIN and all(map(_is_far, answers)) and self.tests.hold(answers):
+        if shown and not given <= PLAIN and all(map(is_far, answers)) and self.tests.hold(answers):
             return True  # by whatever it tells an input, what it says to it can come from nowhere else
         if not self.tests.pairs(given, answers, shown=shown):
             return False
         if answers <= ANSWERS:
-            return any(_is_far(value) for value in given)
+            return any(is_far(value) for value in given)
         return not (given <= PLAIN and answers <= PLAIN)
 
     def _is_table(self, entries: Sequence[tuple[ast.AST | None, ast.AST]]) -> bool:
         """True where most of the entries of a table stand in the tests with what they are answered by."""
         known = 0
         for key, value in entries:
-            given, answer = _written(key), _written(value.body if isinstance(value, ast.Lambda) else value)
+            given, answer = written(key), written(value.body if isinstance(value, ast.Lambda) else value)
             known += bool(given and answer and self._is_by_heart(given, answer, shown=False))
         return known > len(entries) / 2
-
-
-def _parsed(code: bytes) -> ast.Module | None:
-    try:
-        return ast.parse(code) if len(code) <= MAX_BYTES else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _lines(node: ast.AST) -> Set[int]:
@@ -276,137 +200,20 @@ def _short(node: ast.AST) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
-def _last(node: ast.AST) -> str:
-    return str(getattr(node, "attr", getattr(node, "id", "")))
-
-
-def _names(tree: ast.AST) -> frozenset[str]:
-    return frozenset(_last(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute))
-
-
-# --- what is written out
-
-
-def _written(node: ast.AST | None) -> Literals | None:
-    """A value that is written out; None for anything else."""
-    if not isinstance(node, ast.expr):
-        return None
-    try:
-        return frozenset({repr(ast.literal_eval(node))})
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def _literals(tree: ast.AST) -> Literals:
-    """All values that are written out below a node, those inside of others too."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        found |= _written(node) or frozenset()
-        found |= _number(_text(node))
-    return frozenset(found)
-
-
-def _number(text: str) -> Literals:
-    """The number that a text is, as programs are given them and print them."""
-    try:
-        return frozenset({repr(int(text))})
-    except ValueError:
-        return frozenset()
-
-
-def _asked(test: ast.expr) -> Literals:
-    """The values that a condition asks for one by one."""
-    found: set[str] = set()
-    for node in ast.walk(test):
-        if isinstance(node, ast.Compare) and all(isinstance(op, SAME) for op in node.ops):
-            sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and _last(node.func) in BEGINS:
-            sides = node.args
-        else:
-            continue
-        for side in sides:
-            if isinstance(side, ast.Constant | ast.UnaryOp | ast.Tuple | ast.List | ast.Set | ast.Dict):
-                found = found.union(*(_written(n) or () for n in ast.walk(side) if isinstance(n, ast.Constant)))
-    return frozenset(found)
-
-
-def _answered(node: ast.AST) -> Iterator[tuple[Literals, Literals | None]]:
-    """What a branch asks for, and what it gives back, where that is written out."""
-    if isinstance(node, ast.If | ast.IfExp):
-        for branch in (node.body, node.orelse):
-            yield _asked(node.test), _written_out(branch if isinstance(branch, list) else [branch])
-    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        yield _asked(node), _written(node.values[-1])
-    elif isinstance(node, ast.match_case):
-        yield _literals(node.pattern), _written_out(node.body)
-
-
-def _entries(node: ast.AST) -> Sequence[tuple[ast.AST | None, ast.AST]]:
-    """The entries of a table, by what is looked for."""
-    if isinstance(node, ast.Dict):
-        return list(zip(node.keys, node.values, strict=True))
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        return [(node.targets[0].slice, node.value)]
-    if isinstance(node, ast.List | ast.Tuple):
-        rows = [row.elts for row in node.elts if isinstance(row, ast.Tuple | ast.List)]
-        of_pairs = len(rows) == len(node.elts) and all(len(row) == PAIR for row in rows)
-        return [(row[0], row[1]) for row in rows] if of_pairs else []
-    if text := _text(node):  # data that is written out as text
-        data = _parsed(text.encode()) if text.lstrip()[:1] in ("{", "[") else None
-        return _entries(data.body[0].value) if data and isinstance(data.body[0], ast.Expr) else []
-    return []
-
-
-def _written_out(body: Sequence[ast.AST]) -> Literals | None:
-    """The values that statements give back or assign, where they do nothing else; None where they do."""
-    found: set[str] = set()
-    for node in body:
-        value: ast.AST | None = node
-        if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign):
-            value = node.value if node.value is not None else ast.Constant(None)
-        elif isinstance(node, ast.Expr):
-            value = node.value
-            if isinstance(value, ast.Call) and _last(value.func) == "print" and len(value.args) == 1:
-                value = value.args[0]
-        elif isinstance(node, ast.Pass | ast.Continue | ast.Break):
-            value = ast.Constant(None)
-        elif isinstance(node, ast.stmt):
-            return None
-        written = _written(value)
-        if written is None:
-            return None
-        found |= written
-        if isinstance(node, ast.Return):
-            break
-    return frozenset(found)
-
-
-def _read_back(value: str) -> Any:
-    """What was written out; infinity can't be."""
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return math.inf
-
-
-def _is_far(value: str) -> bool:
-    said = _read_back(value)
-    if isinstance(said, int | float | complex):
-        return abs(said) > FAR
-    return not hasattr(said, "__len__") or len(said) >= LONG
+# --- shapes
 
 
 def _swallows(node: ast.AST) -> bool:
     """True for what lets any exception pass unnoticed."""
     if isinstance(node, ast.Call):
-        return _last(node.func) == "suppress" and any(map(_is_every, node.args))
-    return isinstance(node, ast.ExceptHandler) and _is_every(node.type) and _written_out(node.body) is not None
+        return last_name(node.func) == "suppress" and any(map(_is_every, node.args))
+    return isinstance(node, ast.ExceptHandler) and _is_every(node.type) and written_out(node.body) is not None
 
 
 def _is_every(kind: ast.AST | None) -> bool:
     if isinstance(kind, ast.Tuple):
         return any(map(_is_every, kind.elts))
-    return kind is None or _last(kind) in EVERY
+    return kind is None or last_name(kind) in EVERY
 
 
 def _looks_round(node: ast.AST) -> str:
@@ -416,13 +223,9 @@ def _looks_round(node: ast.AST) -> str:
         names = [module] if module else [alias.name for alias in node.names]
         return next((name for name in names if name.partition(".")[0] in OF_TESTS), "")
     if isinstance(node, ast.Compare):  # "pytest" in sys.modules
-        return next((str(w) for side in (node.left, *node.comparators) if (w := _text(side)) in OF_TESTS), "")
-    text = _last(node) or _text(node)
+        return next((str(w) for side in (node.left, *node.comparators) if (w := text_of(side)) in OF_TESTS), "")
+    text = last_name(node) or text_of(node)
     return text if text in LOOKS_ROUND else ""
-
-
-def _text(node: ast.AST) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 # --- functions
@@ -465,7 +268,7 @@ def _raised(function: Function) -> Counter[str]:
     found: Counter[str] = Counter()
     for node in _reached(function):
         if isinstance(node, ast.Raise) and node.exc is not None:
-            found[_last(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)] += 1
+            found[last_name(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)] += 1
         elif isinstance(node, ast.Assert):
             found["AssertionError"] += 1
     return found
