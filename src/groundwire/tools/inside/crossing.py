@@ -377,17 +377,14 @@ def _files_of(crossing: Crossing, scratch: str, withheld: Sequence[str], case: C
     )
 
 
-def make_crossing(settings: dict[str, Any], recorder: Any, controls: Any) -> Crossing | None:
-    """What keeps the candidate apart, to be started once the import path is what it will be; None if nobody asked.
+def make_crossing(told: dict[str, Any], recorder: Any, controls: Any) -> Crossing:
+    """What keeps the candidate apart, to be started once the import path is what it will be.
 
     Args:
-        settings: see `recorder.read_settings`.
+        told: what the settings say of it.
         recorder: learns it where the tests need more, and which cases the candidate's own comparisons had part in.
         controls: those of this run, if it has any.
     """
-    told = settings.get("crossing")
-    if not told:
-        return None
 
     def unfit(why: str) -> None:
         recorder.emit("unfit", m=why)
