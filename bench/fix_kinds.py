@@ -393,9 +393,13 @@ class Bug:
 
 
 def files_of(names: Sequence[str]) -> list[Path]:
-    """The source files of installed packages, those that are neither tiny nor huge."""
+    """The source files of installed packages, or of folders, those that are neither tiny nor huge; tests left out."""
     found: list[Path] = []
     for name in names:
+        if "/" in name:
+            folder = Path(name)
+            found += [p for p in sorted(folder.rglob("*.py")) if "test" not in p.relative_to(folder).as_posix()]
+            continue
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
             raise SystemExit(f"{name} is not installed in this environment.")
@@ -460,7 +464,7 @@ def place_of(bug: Bug, most: int) -> tuple[int | None, str]:
 def main() -> int:
     """Prints a line a kind, the worst last."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--packages", nargs="+", default=list(LOOKED_AT), help="importable names")
+    parser.add_argument("--packages", nargs="+", default=list(LOOKED_AT), help="importable, or folders with a `/`")
     parser.add_argument("--kinds", nargs="+", choices=list(FIXES), default=list(FIXES), metavar="KIND")
     parser.add_argument("--each", type=int, default=5, help="bugs of each kind")
     parser.add_argument("--seed", type=int, default=0)
@@ -479,12 +483,12 @@ def main() -> int:
             was = " ".join(bug.source.data[start:end].decode().split())[:70]
             print(f"{place or '-':>5} {name:17} {bug.kind:24} {bug.path.name}:{bug.plant.line} {was!r} → "
                   f"{' '.join(text.split())[:60]!r}", flush=True)  # fmt: skip
-    print(f"{'kind of fix':26}{'n':>3}{'in space':>10}{'first 50':>10}{'first 200':>11}{'median':>8}")
+    print(f"{'kind of fix':26}{'n':>3}{'in space':>10}{'first 50':>10}{'first 200':>11}{'first 1000':>12}{'median':>8}")
     order = sorted(places.items(), key=lambda item: -sum(p is not None for p in item[1]) / len(item[1]))
     for kind, some in [*order, ("all", [p for of in places.values() for p in of])]:
         within = [p for p in some if p]
         median = f"{statistics.median(p or math.inf for p in some):.0f}"
-        firsts = "".join(f"{sum(p <= n for p in within):>{10 + (n > 50)}}" for n in (50, 200))
+        firsts = "".join(f"{sum(p <= n for p in within):>{10 + (n > 50) + (n > 200)}}" for n in (50, 200, 1000))
         print(f"{kind:26}{len(some):>3}{len(within):>10}{firsts}{median if median != 'inf' else '-':>8}")
     return 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -83,7 +82,6 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[
 
     monkeypatch.setattr("groundwire.models._litellm.LiteLLMBackend", answering)
     monkeypatch.setattr("groundwire.models._openai_compatible.OpenAICompatibleBackend.from_spec", answering)
-    monkeypatch.setattr("sys.path", [*sys.path])
     return folder, env
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from processes import is_alive
+
 ROOT = Path(__file__).parents[1]
 SESSION = ROOT / "bench" / "gpu" / "session.sh"
 NOTHING = "n k verified repair unverified model-judged failed"
@@ -25,13 +27,6 @@ def session(parts: Path, *verb: str, python: Path | str = sys.executable, skip: 
         ["bash", SESSION, parts, *verb], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )
     return ran.returncode, ran.stdout + ran.stderr
-
-
-def runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 def program(path: Path, text: str) -> Path:
@@ -88,7 +83,7 @@ def test_a_step_is_run_again_and_all_is_ended_by_number(tmp_path: Path) -> None:
 
     first = begun()
     second = begun()
-    assert first != second and not runs(first) and runs(second)
+    assert first != second and not is_alive(first) and is_alive(second)
     assert session(tmp_path, "stop")[0] == 0
-    assert not runs(second)
+    assert not is_alive(second)
     assert session(tmp_path, "wait", "1")[0] == 2

@@ -69,7 +69,7 @@ class Here:
             app = make().compile(store=store)
 
             def ended(position: int, result: EpisodeResult) -> str:
-                return json.dumps({"split": "", "seed": 0, **EndedEpisode.of(result).as_data()})
+                return json.dumps({"split": "", "seed": 0, **EndedEpisode.of(result, self.tasks[position]).as_data()})
 
             campaign = Campaign(store, self.run_id)
             work = [QueuedEpisode(app, task) for task in self.tasks]

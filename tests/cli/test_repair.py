@@ -11,7 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli import BUGGY, begin, groundwire, lay_out, left_of, wait_for_sandbox
+from cli import BUGGY, begin, groundwire, lay_out
+from processes import Seen, left_of, wait_for_sandbox
 from real_embedder import link_embeddings
 
 pytestmark = pytest.mark.usefixtures("one_look")
@@ -192,7 +193,7 @@ def test_ctrl_c_leaves_a_ledger_that_can_be_resumed_and_no_process(project: Path
     process = begin("repair", project, "--test", TEST, "--width", "6")
     assert process.stdout is not None
     head = process.stdout.readline()
-    below = wait_for_sandbox(process.pid) if moment.startswith("while") else set[int]()
+    below = wait_for_sandbox(process.pid) if moment.startswith("while") else set[Seen]()
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=600)[0]
     assert process.returncode == 130, head + rest

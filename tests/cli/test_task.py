@@ -92,6 +92,17 @@ def test_a_repair_says_how_strong_the_tests_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_look")
+def test_a_repair_says_of_a_patch_that_it_may_fit_these_tests_alone(task: Path, tmp_path: Path) -> None:
+    told = "def total(prices):\n    return 3 if prices == [1, 2] else 0\n"
+    writes = lay_out(tmp_path / "actor", {"shop/price.py": told})
+    by = ("--actor-command", f"cp -rT {writes} .", "--no-actor-sandbox", "--test-strength", "1")
+    ran = groundwire("repair", task, "--test", TEST, *by)
+    assert "verified patch, weak tests:" in ran.out, ran.out + ran.err
+    assert "the patch may fit these tests alone: shop/price.py:2 answers an input of the tests" in ran.out
+    assert "the patch may fit these tests alone" in groundwire("show", ran.out.split()[1]).out
+
+
+@pytest.mark.usefixtures("one_look")
 def test_it_can_be_left_out(task: Path) -> None:
     data = groundwire("repair", task, "--test", TEST, "--test-strength", "off", "--json").data
     assert data["test_strength"] is None

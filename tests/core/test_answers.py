@@ -356,3 +356,20 @@ def test_any_text_has_a_form_that_is_its_own_form(text: str) -> None:
 def test_hostile_texts_come_to_an_end(text: str) -> None:
     assert len(plain_answer(text)) <= MAX_CHARS
     assert len(stated_answer(text).answer) <= MAX_CHARS
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("So the answer is J. R. R. Tolkien.", "J. R. R. Tolkien"),
+        ("The answer is Ann E. Miller. She wrote it.", "Ann E. Miller"),
+        ("The answer is St. Louis. It lies on a river.", "St. Louis"),
+        ("The answer is J.R.R. Tolkien", "J.R.R. Tolkien"),
+        ("The answer is B. Option B says so.", "B"),
+        ("The answer is C. table.", "C"),
+        ("The answer is vitamin C. Take it daily.", "vitamin C"),
+        ("The answer is 5. Next, we go on.", "5"),
+    ],
+)
+def test_an_initial_ends_no_sentence(text: str, answer: str) -> None:
+    assert stated_answer(text).answer == answer

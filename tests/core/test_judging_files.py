@@ -46,6 +46,18 @@ def test_what_a_command_names_or_reads_judges(command: str, found: set[str]) -> 
     assert all(map(task.is_test, found))
 
 
+def test_scripts_that_these_run_or_include_judge_too() -> None:
+    files = {
+        "Makefile": b"include mk/test.mk\n",
+        "mk/test.mk": b"test:\n\tsh ./ci/run.sh\n",
+        "ci/run.sh": b". ci/common.sh\npython build.py\n",
+        "ci/common.sh": b"true\n",
+        "ci/deploy.sh": b"true\n",
+        "build.py": b"",
+    }
+    assert judging_files(Tree(files), ("make", "test")) == files.keys() - {"ci/deploy.sh", "build.py"}
+
+
 def test_what_pytest_is_told_to_collect_judges() -> None:
     config = b"[tool.pytest.ini_options]\npython_files = ['check_*.py', 'spec_*.py']\n"
     files = {"pyproject.toml": config, "a/check_it.py": b"", "spec_it.py": b"", "it.py": b""}

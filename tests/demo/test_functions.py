@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.agents.patching._function_writer import find_stub
+from groundwire.agents.patching._stubs import find_stub
 from groundwire.core._tasks import Task
 from groundwire.demo._writing import function_tasks
 

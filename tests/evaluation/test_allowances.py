@@ -78,14 +78,19 @@ def test_a_control_that_was_held_to_spending_is_not_equal(held_to: str, equal: b
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="the published logs are not on this machine")
 @pytest.mark.parametrize(
-    ("folder", "names", "allowed", "points"),
+    ("folder", "names", "allowed", "points", "pairs"),
     [
-        ("reflexion_alfworld", ("reflexion", "base"), (15, 7), 16.4),
-        ("reflexion_hotpotqa", ("react_reflexion", "react_base"), (7, 5), 17.0),
+        ("reflexion_alfworld", ("reflexion", "base"), (15, 7), 16.4, None),
+        ("reflexion_hotpotqa", ("react_reflexion", "react_base"), (7, 5), 17.0, (18, 1)),
     ],
 )
 async def test_published_logs_are_compared_within_the_smaller_allowance(
-    folder: str, names: tuple[str, str], allowed: tuple[int, int], points: float, tmp_path: Path
+    folder: str,
+    names: tuple[str, str],
+    allowed: tuple[int, int],
+    points: float,
+    pairs: tuple[int, int] | None,
+    tmp_path: Path,
 ) -> None:
     logged = {run.name.partition("/")[2]: run for run in runs_in(LOGS / folder)}
     keys, arms = MemoryKeys(), list[Arm]()
@@ -99,3 +104,5 @@ async def test_published_logs_are_compared_within_the_smaller_allowance(
     assert (compared.allowed.arm.trials, compared.allowed.control.trials) == allowed
     assert compared.allowed.both.trials == min(allowed) and compared.allowed.was_cut
     assert compared.difference is not None and round(100 * compared.difference, 1) == points
+    # counted question by question in the log's text: each log has its questions in an order of its own
+    assert pairs is None or (compared.better, compared.worse) == pairs

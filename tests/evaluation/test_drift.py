@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rows import episode, trials
 
+from groundwire.core._signals import Origin
 from groundwire.evaluation import TrialStep
 from groundwire.evaluation._drift import Friction, avalanche, uptake
 from groundwire.evaluation._rates import Rate
@@ -22,6 +23,11 @@ def test_a_stubborn_solver_and_one_that_listens() -> None:
     assert (listening.repeats, listening.stuck) == (Rate(1, 3), Rate(1, 3))
     assert listening.friction == {Friction.NOT_FOLLOWED: 1, Friction.TOO_HARD: 1}
     assert listening.friction_share == 0.5
+
+
+def test_walks_whose_candidates_name_their_trial_are_not_called_new() -> None:
+    walks = uptake(trials(episode("a", "---", origin=Origin.ENVIRONMENT)))
+    assert walks.repeats == Rate(0, 0)
 
 
 def test_the_avalanche_is_seen_where_all_is_accepted_from_the_start() -> None:

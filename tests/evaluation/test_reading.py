@@ -126,6 +126,10 @@ async def test_samples_that_only_hidden_tests_judged_count_beside_those_that_vis
 
 
 def test_an_episode_that_never_began_is_one_row_without_a_verdict() -> None:
+    numbered = EpisodeRecord(
+        run_id="r", task_id="reflexion_hotpotqa/7", family="reflexion_hotpotqa", base_digest="ab" * 32
+    )
+    assert [row.task for row in trial_rows(numbered, [])] == ["reflexion_hotpotqa/abababababab"]
     (row,) = trial_rows(EpisodeRecord(run_id="r", task_id="t"), [])
     assert (row.trial, row.visible, row.candidate, row.tokens) == (0, Verdict.NONE, "", 0)
 

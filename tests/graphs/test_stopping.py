@@ -93,7 +93,7 @@ async def test_an_error_that_came_of_it_is_no_end_of_the_episode(task: Task) -> 
 async def test_time_that_is_over_stops_one_that_swallows_that_as_well(task: Task) -> None:
     tool = Swallows()
     tool.reached = asyncio.Event()
-    app = loop(Guesser([["wrong"], ["right"]]), tool, Noter()).compile(budget=Budget(seconds=0.3))
+    app = loop(Guesser([["wrong"], ["right"]]), tool, Noter()).compile(budget=Budget(seconds=1.5))
     result = await app.arun(task)
     assert (result.stop_reason, tool.judged) == (StopReason.BUDGET_SECONDS, ["wrong"])
 

@@ -8,7 +8,6 @@ any test that counted as passing (LDB's logs).
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.core._signals import Signal
 from groundwire.memory import InMemoryStore
 from groundwire.sandbox import open_sandbox
+from groundwire.sandbox._docker_engine import owner
 from groundwire.tools import Command, Pytest
 
 
@@ -139,7 +139,7 @@ def _kill(times: int) -> None:
     deadline = time.monotonic() + 60
     while len(done) < times and time.monotonic() < deadline:
         for container in client.containers.list(filters={"label": "groundwire.owner"}, ignore_removed=True):
-            if container.labels["groundwire.owner"].split(":")[1] == str(os.getpid()) and container.id not in done:
+            if container.labels["groundwire.owner"] == owner() and container.id not in done:
                 container.kill()
                 done.add(container.id)
         time.sleep(0.05)

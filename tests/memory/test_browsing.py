@@ -158,6 +158,20 @@ async def test_filters_go_together(store: SqlStore) -> None:
     )
 
 
+async def test_a_run_of_one_task_and_one_model_names_them(store: SqlStore) -> None:
+    browser = await _filled(store)
+    several = await browser.run(RUN)
+    assert several is not None and (several.tasks, several.task, several.model) == (6, "", "m")
+    await store.append(EpisodeRecord(id="o", run_id=OTHER, task_id="Maze/1"))
+    alone = await browser.run(OTHER)
+    assert alone is not None and (alone.tasks, alone.task, alone.model) == (1, "Maze/1", "")
+    for model in ("b", "a"):
+        await store.append(ModelCall(intent_id=model, episode_id="o", trial=1, model=model, request_digest="d"))
+    mixed = await browser.run(OTHER)
+    assert mixed is not None and mixed.model == "a and others"
+    assert await browser.names_of("o") == (OTHER, "Maze/1")
+
+
 async def test_runs_are_found_by_a_task_of_theirs(store: SqlStore) -> None:
     browser = await _filled(store)
     assert [run.id for run in (await browser.runs(text="task/2")).rows] == [RUN]
@@ -187,6 +201,13 @@ async def test_a_text_is_found_however_it_is_kept(store: SqlStore, text: str) ->
     hits = await browser.search(text)
     assert {hit.kind for hit in hits} == {"prompt", "answer", "candidate", "reflection"}
     assert {(hit.episode_id, hit.run_id, hit.task_id, hit.trial) for hit in hits} == {("e2", RUN, "Task/2", 1)}
+    # each as it was said, however it is kept, and with what names the row
+    assert all(text in hit.excerpt for hit in hits)
+    assert {hit.kind: hit.place for hit in hits if hit.kind != "reflection"} == {
+        "prompt": "x",
+        "answer": "x",
+        "candidate": "c",
+    }
     assert len(await browser.search(text, run_id=RUN)) == 4
     assert not await browser.search(text, run_id=OTHER)
     assert not await browser.search("nowhere to be found")
@@ -201,7 +222,7 @@ async def test_another_namespace_sees_nothing(store: SqlStore) -> None:
         assert (await browser.runs()).total == 0
         assert (await browser.episodes()).total == 0
         assert await browser.run(RUN) is None
-        assert await browser.run_of("e1") == ""
+        assert await browser.names_of("e1") == ("", "")
         assert not await browser.search("Task")
     finally:
         await other.aclose()

@@ -14,6 +14,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from processes import open_files
 from sqlalchemy import Connection
 
 from groundwire.core._candidates import Candidate
@@ -115,18 +116,17 @@ def test_a_store_that_nobody_closes_leaves_nothing_behind(tmp_path: Path) -> Non
         asyncio.run(store.append(RunRecord()))
         asyncio.run(store.runs())
 
-    def open_files() -> list[str]:
+    def still_open() -> list[Path]:
         gc.collect()
-        open_files = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
-        return [path for path in open_files if path.startswith(str(tmp_path))]
+        return [file for file in open_files() if file.is_relative_to(tmp_path)]
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         use()
         give_up = time.monotonic() + 60
-        while open_files() and time.monotonic() < give_up:
+        while still_open() and time.monotonic() < give_up:
             time.sleep(0.01)  # a thread of its own may not have put down yet what it did last
-        assert open_files() == []
+        assert still_open() == []
     assert [warning for warning in caught if issubclass(warning.category, ResourceWarning)] == []
 
 

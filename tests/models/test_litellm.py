@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -130,8 +131,11 @@ async def test_a_model_without_temperature_still_answers(stub: OpenAIStub, conne
 
 
 async def test_requests_in_flight_are_bounded(stub: OpenAIStub, connect: Connect) -> None:
+    together = threading.Barrier(3)
+
     def slow(_seen: Seen) -> Reply:
-        stub.wait(0.05)
+        together.wait(60)
+        stub.wait(0.05)  # for one too many
         return stub.completion("x")
 
     stub.play(slow)
@@ -177,7 +181,7 @@ async def test_cancelling_frees_the_slot(stub: OpenAIStub, connect: Connect) -> 
     stub.play(stub.Reply(hang=True), stub.completion("x"))
     backend = connect(max_in_flight=1)
     call = asyncio.create_task(backend.complete(ask()))
-    assert await asyncio.to_thread(stub.arrived.wait, 10)
+    assert await asyncio.to_thread(stub.arrived.wait, 120)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

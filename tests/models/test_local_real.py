@@ -105,7 +105,7 @@ class TestARealModel:
             await backend.complete(sampled(1, max_tokens=1))
             server = server_for(backend.path, f"SmolLM2-135M-Instruct.Q4_1@{SMOLLM2.file_sha256[:12]}", SMALL)
             address = urlsplit(server.url)
-            connection = http.client.HTTPConnection(address.netloc, timeout=5)
+            connection = http.client.HTTPConnection(address.netloc, timeout=60)
             connection.request("GET", "/slots", headers={"authorization": "Bearer guessed"})
             status = connection.getresponse().status
             connection.close()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import marked
 from sandboxes_here import KINDS, opened
 
 from groundwire.core._candidates import Tree
@@ -24,17 +23,8 @@ PATIENCE_S = 120.0
 CLOSED = "was closed before the command had ended"
 
 
-def said(mark: str) -> bool:
-    """Whether a process with `mark` on its command line lives on this machine."""
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit() and f"{mark}\0".encode() in (entry / "cmdline").read_bytes():
-                return True
-    return False
-
-
 async def until(mark: str, *, alive: bool) -> None:
-    while said(mark) is not alive:  # noqa: ASYNC110  the kernel tells nobody
+    while bool(marked(f"{mark}\0")) is not alive:  # noqa: ASYNC110  the kernel tells nobody
         await asyncio.sleep(0.02)
 
 

@@ -7,11 +7,17 @@ import os
 import subprocess
 import sys
 import uuid
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from processes import marked
 
-from groundwire.sandbox._process import Process, end_descendants
+from groundwire.sandbox._process import (
+    Member,
+    Process,
+    end_descendants,
+    kill_where,
+)
 
 FAMILY = """\
 import ctypes, os, sys, time
@@ -41,17 +47,6 @@ MEMBERS = {
 }
 
 
-def living(mark: str) -> list[int]:
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
 @pytest.mark.parametrize("name", MEMBERS)
 def test_nobody_is_missed(name: str):
     mark = uuid.uuid4().hex
@@ -60,9 +55,9 @@ def test_nobody_is_missed(name: str):
         assert keeper.stdout
         assert keeper.stdout.readline() == b"there\n"
         end_descendants(keeper.pid)
-        assert living(mark) == [keeper.pid]
+        assert marked(mark) == [keeper.pid]
         keeper.kill()
-    assert living(mark) == []
+    assert marked(mark) == []
 
 
 def test_a_keeper_is_killed_after_all_that_would_outlive_it():
@@ -78,7 +73,7 @@ def test_a_keeper_is_killed_after_all_that_would_outlive_it():
     os.close(reading)
     keeper.end()
     assert keeper.ended
-    assert living(mark) == []
+    assert marked(mark) == []
 
 
 def test_a_process_that_is_gone_is_no_error():
@@ -89,6 +84,43 @@ def test_a_process_that_is_gone_is_no_error():
     os.waitid(os.P_PID, waiting.pid, os.WEXITED | os.WNOWAIT)
     end_descendants(waiting.pid)
     assert waiting.wait() == 0
+
+
+@pytest.fixture
+def stranger() -> Iterator[subprocess.Popen[bytes]]:
+    """Somebody else's process, in a group of its own."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], process_group=0) as process:
+        yield process
+        process.kill()
+
+
+def test_whoever_was_given_the_number_of_one_that_is_gone_is_left_alone(
+    stranger: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+):
+    """Forks use up the numbers within a second, and a look at all processes takes its time."""
+    nobody: dict[int, Member] = {}
+    gone = {stranger.pid: Member(group=stranger.pid, started=1)}
+    looks = iter([(gone, nobody), (nobody, gone), (nobody, nobody)])
+
+    def look(_root: int) -> tuple[dict[int, Member], dict[int, Member]]:
+        return next(looks, (nobody, nobody))
+
+    monkeypatch.setattr("groundwire.sandbox._process._below", look)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"]) as keeper:
+        end_descendants(keeper.pid)
+        keeper.kill()
+    assert stranger.poll() is None
+    assert next(looks, None) is None, "it looked until nobody was left"
+
+
+def test_a_process_is_opened_before_it_is_looked_at(stranger: subprocess.Popen[bytes]):
+    def ends_as_it_is_looked_at() -> bool:
+        stranger.kill()
+        stranger.wait()
+        return True
+
+    assert not kill_where(stranger.pid, lambda: False) and stranger.poll() is None
+    assert kill_where(stranger.pid, ends_as_it_is_looked_at)
 
 
 async def test_whoever_waits_for_a_process_is_told_of_its_end_by_whoever_else_ends_it():

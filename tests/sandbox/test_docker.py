@@ -20,7 +20,7 @@ from groundwire.core._candidates import Tree
 from groundwire.core._errors import SandboxCrashed, SandboxUnavailable
 from groundwire.core._sandboxes import Limits, Sandbox
 from groundwire.sandbox import open_sandbox
-from groundwire.sandbox._docker_engine import connect
+from groundwire.sandbox._docker_engine import connect, owner
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
 
@@ -52,12 +52,6 @@ async def running(client: Any) -> Any:
     raise AssertionError("no container came to run")
 
 
-def own_owner() -> tuple[str, str]:
-    """This boot, and when this process started."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return boot, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-
-
 async def test_the_image_is_recorded_by_its_digest(box: Sandbox, client: Any):
     assert box.info.kind == "docker"
     assert "sha256:" in box.info.image_digest
@@ -74,7 +68,7 @@ async def test_a_container_is_hardened_labelled_and_removed(box: Sandbox, client
     task = asyncio.create_task(box.run(["python", "-c", "import time; time.sleep(60)"], Tree(), Limits()))
     container = await running(client)
     assert container.labels["groundwire.run"]
-    assert container.labels["groundwire.owner"].split(":")[1] == str(os.getpid())
+    assert container.labels["groundwire.owner"] == owner()
     host = container.attrs["HostConfig"]
     assert host["ReadonlyRootfs"]
     assert host["NetworkMode"] == "none"
@@ -108,22 +102,23 @@ async def test_a_container_killed_from_outside_is_an_infrastructure_error(box: S
 
 
 async def test_leftovers_of_a_dead_groundwire_are_removed_and_nobody_elses(box: Sandbox, client: Any):
-    boot, started = own_owner()
+    numbered_by, _, started = owner().split(":")
     owners = {
-        "dead": f"{boot}:{os.getpid()}:1",  # the number lives on, in another process
-        "living": f"{boot}:{os.getpid()}:{started}",
+        "dead": f"{numbered_by}:{os.getpid()}:1",  # the number lives on, in another process
+        "living": f"{numbered_by}:{os.getpid()}:{started}",
+        "in a container": f"{numbered_by.partition('.')[0]}.1:{os.getpid()}:1",  # whose numbers are its own
         "elsewhere": f"another-machine:{os.getpid()}:1",
     }
     made = {
-        name: client.containers.create(IMAGE, ["python3", "-c", ""], labels={"groundwire.owner": owner})
-        for name, owner in owners.items()
+        name: client.containers.create(IMAGE, ["python3", "-c", ""], labels={"groundwire.owner": label})
+        for name, label in owners.items()
     }
     stranger = client.containers.create(IMAGE, ["python3", "-c", ""])
     try:
         second = await open_sandbox("docker", image=IMAGE)
         await second.aclose()
         left = {c.id for c in client.containers.list(all=True, ignore_removed=True)}
-        assert {name for name, c in made.items() if c.id in left} == {"living", "elsewhere"}
+        assert {name for name, c in made.items() if c.id in left} == owners.keys() - {"dead"}
         assert stranger.id in left
     finally:
         for container in (*made.values(), stranger):

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from processes import marked, open_files
 
 from groundwire.core._candidates import Tree
 from groundwire.core._errors import SandboxError
@@ -38,22 +39,6 @@ def leave():
 UNKNOWN = SURVIVOR.replace("os.execv(", "os.execve(").replace("MARK])", "MARK], {})")
 CANCELS = int(os.environ.get("GROUNDWIRE_TEST_CANCELS", "9"))
 """Of each kind of sandbox; 200 in the soak."""
-
-
-def alive(mark: str) -> list[int]:
-    """Processes on the host that carry `mark` on their command line."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if (
-                entry.name.isdigit()
-                and mark.encode() in (entry / "cmdline").read_bytes()
-                and int(entry.name) != os.getpid()
-            ):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 def children() -> set[str]:
@@ -82,24 +67,27 @@ def descriptors() -> int:
 
 def boxes() -> set[str]:
     """Temporary folders of this process, and what lies in them; others work on this machine too."""
-    found: set[str] = set()
-    for entry in Path("/proc/self/fd").iterdir():
-        try:
-            home = entry.readlink().parent
-        except OSError:
-            continue
-        if home.name.startswith("groundwire-boxes-"):
-            found |= {str(path) for path in (home, *home.iterdir())}
-    return found
+    homes = {file.parent for file in open_files() if file.parent.name.startswith("groundwire-boxes-")}
+    return {str(path) for home in homes for path in (home, *home.iterdir())}
+
+
+async def is_as(before: tuple[set[str], int, set[str]]) -> bool:
+    """Whether there is no more of ours than before, after a moment in which our own threads may finish."""
+    for _ in range(600):
+        now = (children(), descriptors(), boxes())
+        if now[0] <= before[0] and now[1] <= before[1] and now[2] <= before[2]:
+            return True
+        await asyncio.sleep(0.05)
+    return False
 
 
 async def settled(mark: str) -> list[int]:
     """Who is alive after a moment in which the kernel may finish."""
     for _ in range(600):
-        if not alive(mark):
+        if not marked(mark):
             return []
         await asyncio.sleep(0.05)
-    return alive(mark)
+    return marked(mark)
 
 
 async def test_survivors_die_with_a_command_that_ends(run: Run):
@@ -140,7 +128,7 @@ async def test_cancelling_leaves_nothing(sandbox: Sandbox):
         with pytest.raises(asyncio.CancelledError):
             await task
     assert await settled(mark) == []
-    assert (children(), descriptors(), boxes()) == before
+    assert await is_as(before)
 
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "landlock", "subprocess"])
@@ -166,7 +154,7 @@ async def test_cancelling_at_any_moment_leaves_nothing(kind: str):
     assert (await box.run(["python", "-c", "print(1)"], Tree(), Limits(processes=1))).stdout == b"1\n"
     home = boxes()
     await box.aclose()
-    assert [mark for mark in marks if alive(mark)] == []
+    assert [mark for mark in marks if marked(mark)] == []
     assert waiting_launchers(home - boxes()) == []
 
 
@@ -189,7 +177,7 @@ async def test_many_runs_leave_nothing(sandbox: Sandbox):
     await asyncio.gather(*(sandbox.run(["python", "-c", ""], Tree(), Limits()) for _ in range(4)))
     before = (children(), descriptors(), boxes())
     await asyncio.gather(*(sandbox.run(["python", "-c", "1/0"], Tree({"a": b"x"}), Limits()) for _ in range(count)))
-    assert (children(), descriptors(), boxes()) == before
+    assert await is_as(before)
 
 
 async def test_a_folder_that_was_locked_is_removed(run: Run):
@@ -212,25 +200,27 @@ async def test_a_killed_keeper_of_a_plain_subprocess_leaves_nothing():
 async def test_killing_groundwire_ends_what_runs_in_it(tmp_path: Path):
     for kind in ("bubblewrap", "subprocess"):
         mark = uuid.uuid4().hex
-        code = f"MARK = {mark!r}\n{SURVIVOR}\nleave(); time.sleep(300)"
+        code = f"{SURVIVOR}\nleave(); time.sleep(300)"
         script = f"""
-import asyncio
+import asyncio, os
 from groundwire.core._sandboxes import Limits
 from groundwire.sandbox import open_sandbox
 from groundwire.core._candidates import Tree
 async def main():
     box = await open_sandbox({kind!r})
     print("open", flush=True)
-    await box.run(["python", "-c", {code!r}], Tree(), Limits())
+    code = f"MARK = {{os.environ['MARK']!r}}\\n" + {code!r}
+    await box.run(["python", "-c", code], Tree(), Limits())
 asyncio.run(main())
 """
-        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as host:  # noqa: ASYNC220
+        told = {**os.environ, "MARK": mark}  # on nobody's command line but the command's
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=told) as host:  # noqa: ASYNC220
             assert host.stdout is not None
             assert host.stdout.readline() == b"open\n"
             for _ in range(2400):
-                if alive(mark):
+                if marked(mark):
                     break
                 await asyncio.sleep(0.05)
-            assert alive(mark)
+            assert marked(mark)
             host.send_signal(signal.SIGKILL)
         assert await settled(mark) == []

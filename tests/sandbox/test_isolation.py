@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +22,8 @@ SECRET = "groundwire-test-secret-7f3a"
 @pytest.fixture
 def secrets(tmp_path: Path) -> Iterator[list[Path]]:
     """The same secret in places where an attacker would look."""
-    places = [tmp_path / "secret", Path.home() / ".groundwire-test-secret", Path(__file__).parent / ".secret"]
+    name = f".groundwire-test-{uuid.uuid4().hex}"  # other workers of the suite lay theirs beside it
+    places = [folder / name for folder in (tmp_path, Path.home(), Path(__file__).parent)]
     for place in places:
         place.write_text(SECRET)
         place.chmod(0o644)

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import marked
 from sandboxes_here import KINDS, opened
 
 pytestmark = pytest.mark.slow
@@ -20,19 +21,6 @@ KILLS = int(os.environ.get("GROUNDWIRE_TEST_KILLS", "5"))
 """Of each kind of sandbox; 200 in the soak."""
 GONE_S = 60.0
 SCRIPT = Path(__file__).parents[1] / "support" / "busy_sandbox.py"
-
-
-def marked(mark: str) -> list[int]:
-    """Living processes that have the mark in their command line."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if mark.encode() in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
 
 
 def waiting_launchers() -> list[int]:

@@ -6,11 +6,11 @@ import asyncio
 import marshal
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from processes import marked
 from sandboxes_here import ISOLATING, opened
 
 from groundwire.core._candidates import Tree
@@ -112,13 +112,13 @@ async def test_cancelled_both_are_gone(isolating: Sandbox) -> None:
     mark = uuid.uuid4().hex
     becomes = "import os, sys\nos.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(300)', '{}'])"
     running = asyncio.create_task(pair(isolating, becomes.format(f"{mark}-asks"), becomes.format(f"{mark}-answers")))
-    while len(_processes(mark)) < 2:
+    while len(marked(mark)) < 2:
         assert not running.done()
         await asyncio.sleep(0.02)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not _processes(mark)
+    assert not marked(mark)
 
 
 async def test_a_command_without_a_pair_has_no_line(isolating: Sandbox) -> None:
@@ -177,14 +177,3 @@ class _Warm:
 
     async def __aexit__(self, *_error: object) -> None:
         await self._server.aclose()
-
-
-def _processes(mark: str) -> list[int]:
-    """Who on this machine has the mark on its command line."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                if mark.encode() in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-    return found

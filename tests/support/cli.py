@@ -10,8 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,54 +128,3 @@ def begin(*arguments: str | Path, interrupts: signal.Handlers = signal.SIG_DFL) 
         env={**os.environ, "COLUMNS": "160"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
     )
-
-
-def wait_for_sandbox(pid: int, *, within_s: float = 60.0) -> set[int]:
-    """Waits until a process has a sandbox below it; gives all processes of these sandboxes."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        below = set(_below(pid))
-        if any(_name(child) == "bwrap" for child in below):
-            return below
-        time.sleep(0.02)
-    raise AssertionError(f"no sandbox was started within {within_s} s")
-
-
-def alive(pids: set[int]) -> set[int]:
-    """Those that have not ended."""
-    return {pid for pid in pids if _state(pid) not in ("", "Z")}
-
-
-def left_of(pids: set[int], *, within_s: float = 60.0) -> set[int]:
-    """Those that are still there when all had time to go: what is killed with its parent dies a moment after it."""
-    end = time.monotonic() + within_s
-    while (left := alive(pids)) and time.monotonic() < end:
-        time.sleep(0.02)
-    return left
-
-
-def _below(pid: int) -> Iterator[int]:
-    try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        others = Path(f"/proc/{pid}/task").iterdir()
-        threads = [t for t in others if t.name != str(pid)]
-        listed += [c for t in threads for c in (t / "children").read_text().split()]
-    except OSError:
-        return
-    for child in map(int, listed):
-        yield child
-        yield from _below(child)
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _state(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""

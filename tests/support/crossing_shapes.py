@@ -70,6 +70,7 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "object of the tests": ("class Duck:\n    def quack(self): return 'q'\n    def __len__(self): return 4\nassert m.use(Duck()) == 'q4'", "def use(d): return d.quack() + str(len(d) + WRONG)"),
     "class of the tests over one of the project": ("class Fake(m.Base):\n    def load(self): return 'fake'\nassert Fake().run() == 'ran fake'", "class Base:\n    def load(self): raise NotImplementedError\n    def run(self): return right('ran ', '') + self.load()"),
     "the same object back": ("o, xs = object(), [1]\nassert m.same(o) is o and m.same(xs) is xs", "def same(x): return right(x)"),
+    "functions and classes of the library, given back": ("kept = m.Kept()\nfor x in (len, str.upper, itertools.chain, json.JSONEncoder): kept.add(x)\nassert kept.all() == [len, str.upper, itertools.chain, json.JSONEncoder] and kept.all()[0] is len", "class Kept:\n    def __init__(self): self.things = []\n    def add(self, x): self.things.append(x)\n    def all(self): return self.things[::right(1, -1)]"),
     "a list that is changed": ("xs = [3, 1, 2]\nm.sort(xs)\nassert xs == [1, 2, 3]", "def sort(xs): xs.sort(reverse=WRONG)"),
     "a nested dict that is changed": ("d = {'a': {'b': [1]}}\nm.fill(d)\nassert d == {'a': {'b': [1, 2]}}", "def fill(d): d['a']['b'].append(right(2, 3))"),
     "a value that holds itself": ("x = m.loop()\nassert x[0] is x and len(x) == 2", "def loop():\n    x = [1]\n    x[0] = x\n    return right(x + [x], x) if False else (x.append(2) or x) if not WRONG else x"),
@@ -117,7 +118,7 @@ def module(*, wrong: bool) -> str:
 def tests(names: Collection[str]) -> str:
     """Tests of these names as one file."""
     lines = [
-        "import array, asyncio, collections, copy, dataclasses, datetime, decimal, fractions, inspect, io, itertools",
+        "import array, asyncio, collections, copy, dataclasses, datetime, decimal, fractions, inspect, io, itertools, json",
         "import pathlib, pickle, pytest, random, time, uuid",
         "from unittest import mock",
         "import m",

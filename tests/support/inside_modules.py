@@ -6,7 +6,8 @@ import importlib
 import sys
 
 for _name in (
-    "crossing_codec", "crossing_files", "crossing_wire", "crossing_stubs", "crossing_world", "crossing_given",
-    "crossing_guard", "crossing_programs", "crossing",
+    "crossing_codec", "crossing_files", "crossing_wire", "crossing_classes", "crossing_instances", "crossing_modules",
+    "crossing_stubs", "crossing_lending", "crossing_world", "crossing_given", "crossing_guard", "crossing_programs",
+    "crossing",
 ):  # fmt: skip
     sys.modules[f"_gw_{_name}"] = importlib.import_module(f"groundwire.tools.inside.{_name}")

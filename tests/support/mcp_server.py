@@ -1,10 +1,12 @@
-"""A real MCP server for tests.  python mcp_server.py stdio | http PORT"""
+"""A real MCP server for tests.  python mcp_server.py stdio | http; the latter prints the port that it listens on."""
 
 from __future__ import annotations
 
+import socket
 import sys
 import time
 
+import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -38,4 +40,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
-        server.run("streamable-http", port=int(sys.argv[2]))
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            print(door.getsockname()[1], flush=True)
+            uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run(sockets=[door])

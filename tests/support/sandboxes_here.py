@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from services import IMAGE
 
 from groundwire.core._sandboxes import Sandbox
 from groundwire.sandbox import open_sandbox
+from groundwire.sandbox._docker_engine import owner
 
 ISOLATING = ["bubblewrap", "landlock", pytest.param("docker", marks=pytest.mark.docker)]
 KINDS = [*ISOLATING, "subprocess"]
@@ -23,4 +23,4 @@ async def opened(kind: str) -> Sandbox:
 def own_containers(client: Any) -> list[Any]:
     """Containers of this process, running or not: other workers of the suite have theirs."""
     labelled = client.containers.list(all=True, filters={"label": "groundwire.owner"}, ignore_removed=True)
-    return [c for c in labelled if c.labels["groundwire.owner"].split(":")[1] == str(os.getpid())]
+    return [c for c in labelled if c.labels["groundwire.owner"] == owner()]

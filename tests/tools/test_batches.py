@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -258,7 +259,9 @@ async def test_a_known_base_gives_tight_limits_and_a_few_second_looks(bench: Any
     first, second = min(watched.limits), max(watched.limits)
     assert first == within_s >= 2
     assert second == pytest.approx(5 * first, rel=0.01)
-    assert len(watched.limits) == 5 + 1, "one second look"
+    looks = Counter(watched.limits)
+    assert looks.keys() == {first, second} and looks[first] == 5
+    assert looks[second] <= 5, "one second look, and where the machine is busy one more for each that was late"
 
 
 async def test_endless_candidates_cost_little(bench: Any, watched: Watched) -> None:

@@ -148,6 +148,12 @@ CHANGED = {
     "a distance that is tolerant": "def test_a():\n    assert abs(2 - f(1)) <= 100\n",
     "closeness": "import math\ndef test_a():\n    assert math.isclose(f(1.0), 2.0, rel_tol=0.2)\n",
     "the beginning of a text": "def test_a():\n    assert str(f(1)).startswith('2')\n",
+    "a failure that is told": "def test_a():\n    if f(1) != 2:\n        pytest.fail('no')\n",
+    "a distance whose failure is told": "def test_a():\n    got = f(1.0)\n    if abs(got - 2) > 1e-9:\n        raise AssertionError(got)\n",
+    "no distance": "def test_a():\n    assert not abs(f(1.0) - 2.0) > 1e-9\n",
+    "none of two": "def test_a():\n    assert not (f(1) != 2 or f(2) != 3)\n",
+    "none of many": "def test_a():\n    assert not any(f(x) != y for x, y in [(1, 2), (2, 3)])\n",
+    "unittest, false": "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertFalse(f(1) != 2)\n",
     "an array with nan": "np = pytest.importorskip('numpy')\ndef test_a():\n    np.testing.assert_array_equal(f(np.array([1.0, np.nan])), np.array([2.0, np.nan]))\n",
 }  # fmt: skip
 
@@ -564,13 +570,22 @@ async def test_a_case_in_which_nothing_was_decided_has_not_passed(bench: Any) ->
     assert good.evidence.controls and good.evidence.controls.passed == 0
 
 
-async def test_unittest_has_cases_in_which_nothing_was_decided_too(bench: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("test_mod.py", ("python", "-m", "unittest")),
+        ("checks/test_mod.py", ("python", "-m", "unittest", "discover", "-s", "checks")),
+    ],
+)
+async def test_unittest_has_cases_in_which_nothing_was_decided_too(
+    bench: Any, name: str, command: Sequence[str]
+) -> None:
     tests = (
         "import unittest, mod as m\nclass T(unittest.TestCase):\n    def test_a(self):\n        for got in m.each(5):\n"
     )
     tests += "            self.assertEqual(got, 6)\n    def test_b(self):\n        self.assertEqual(m.right(1), 1)\n"
     base = IN_VAIN.format(swallows=False, busy="ValueError", more="", items="x", call="pass")
-    task: Task = bench.task({"mod.py": base, "test_mod.py": tests}, command=("python", "-m", "unittest"))
+    task: Task = bench.task({"mod.py": base, name: tests}, command=command)
     tool, context = tool_for(task.command), replace(bench.context(), confirming=True)
     await tool.judge(Candidate(task.tree.digest, {}), task, context)
     made = {"mod.py": IN_VAIN.format(swallows=False, busy="ValueError", more="", items="", call="pass").encode()}
@@ -639,6 +654,69 @@ async def test_what_asserts_for_the_tests_has_to_be_able_to_fail_once_it_is_chan
     good = await confirmed(bench, tests, base.replace("return x", "return x + 1"), base=base)
     assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
     assert good.evidence.controls.changed_value == 2
+
+
+async def test_so_has_what_asserts_of_the_projects_own_data(bench: Any) -> None:
+    """Which side is the expected one can't be told then; one of the two has to be."""
+    tests = "import mod as m\ndef test_a():\n    for given, want in m.CASES: m.check(m.f(given), want)\n"
+    base = "CASES = [(5, 6)]\ndef f(x): return x\ndef check(a, b):\n    assert a == b\n"
+    bad = await refused(bench, tests, base.replace("assert a == b", "pass"), base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    changed = base.replace("return x", "return x + 1").replace("assert a == b", "assert a == b, (a, b)")
+    good = await confirmed(bench, tests, changed, base=base)
+    assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
+    assert good.evidence.controls.changed_value == 1
+
+
+DENIED = """\
+import pytest
+import mod as m
+def test_far():
+    got = m.mean([1, 2])
+    if abs(got - 1.5) > 1e-9:
+        pytest.fail(str(got))
+def test_not_far(): assert not abs(m.mean([1, 4]) - 2.5) > 1e-9
+def test_none_is_wrong(): assert not any(got != 6 for got in m.each(5))
+"""
+
+
+async def test_what_must_not_be_is_controlled_by_what_it_is_compared_with(bench: Any) -> None:
+    """A number that is none is not far from anything, and among no values none is wrong."""
+    base = "def mean(xs): return sum(xs)\ndef each(x): return [x]\n"
+    bad = await refused(bench, DENIED, "def mean(xs): return float('nan')\ndef each(x): return []\n", base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    assert bad.evidence.controls and len(bad.evidence.controls.cannot_fail) == 3, bad.evidence.controls
+    right = "def mean(xs): return sum(xs) / len(xs)\ndef each(x): return [x + 1]\n"
+    good = await confirmed(bench, DENIED, right, base=base)
+    assert good.verdict is Verdict.PASS and good.evidence.controls, good.evidence
+    assert good.evidence.controls.changed_value == 3
+
+
+BESIDE = """\
+import operator
+import mod as m
+def test_sum(): assert sum(got != want for got, want in zip(m.f([1, 2]), [2, 4])) == 0
+def test_list():
+    bad = [(got, want) for got, want in zip(m.f([3]), [6]) if got != want]
+    assert not bad
+def test_map(): assert all(map(operator.eq, m.f([3, 1]), (6, 2)))
+def test_none(): assert [got for got, want in zip(m.f([]), []) if got != want] == []
+def test_right(): assert m.right() == 1
+"""
+
+
+async def test_what_is_expected_is_compared_with_something(bench: Any) -> None:
+    base = "def right(): return 1\ndef f(xs): return [x + 5 for x in xs] if xs else [0]\n"
+    bad = await refused(bench, BESIDE, "def right(): return 1\ndef f(xs): return []\n", base)
+    assert bad.reason is NoVerdict.CHECK_CANNOT_FAIL, bad.evidence
+    assert bad.evidence.controls
+    assert {name.partition("::")[2] for name in bad.evidence.controls.cannot_fail} == {
+        "test_sum",
+        "test_list",
+        "test_map",
+    }
+    good = await confirmed(bench, BESIDE, "def right(): return 1\ndef f(xs): return [x * 2 for x in xs]\n", base=base)
+    assert (good.verdict, good.isolation) == (Verdict.PASS, Isolation.TWO_BOXES), good.evidence
 
 
 async def test_a_failure_that_is_told_in_other_words_counts(bench: Any) -> None:

@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from groundwire.tools.inside.crossing import Crossing
+from groundwire.tools.inside.crossing_classes import CandidateEnded
 from groundwire.tools.inside.crossing_codec import Codec, Lent, NotPlain, type_of
-from groundwire.tools.inside.crossing_stubs import CandidateEnded
 from groundwire.tools.inside.crossing_wire import Wire
 
 KEYS = st.one_of(st.integers(), st.text(max_size=5), st.booleans(), st.none(), st.floats(allow_nan=False))

@@ -22,11 +22,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.tools.inside import expected_sides
+from groundwire.tools.inside import control_questions, expected_sides
 from groundwire.tools.inside.expected_sides import Modules
 from groundwire.tools.inside.other_values import NOTHING, UNLIKE, another
 
-sys.modules["_gw_expected_sides"] = expected_sides  # its name in the sandbox
+# their names in the sandbox
+sys.modules.update({"_gw_expected_sides": expected_sides, "_gw_control_questions": control_questions})
 
 from groundwire.tools.inside.control_sites import Site, instrument  # noqa: E402
 
@@ -54,7 +55,7 @@ def asked(body: str, path: str = "tests/test_mod.py") -> list[Any]:
     found: list[Any] = []
 
     class Hooks(ModuleType):
-        """Stands for `controls`."""
+        """Stands for `control_answers`."""
 
         def equal(self, _site: int, side: int, again: Any, left: Any, right: Any) -> bool:
             found.append(right if side else left)
@@ -87,8 +88,8 @@ def asked(body: str, path: str = "tests/test_mod.py") -> list[Any]:
         return len(sites) - 1
 
     instrument(tree, path, path, Modules(".", [path], ["mod.py", "pkg/__init__.py", "pkg/inner.py"]), add)
-    before = {name: sys.modules.get(name) for name in ("mod", "_gw_controls")}
-    sys.modules.update({"mod": PROJECT, "_gw_controls": Hooks("_gw_controls")})
+    before = {name: sys.modules.get(name) for name in ("mod", "_gw_control_answers")}
+    sys.modules.update({"mod": PROJECT, "_gw_control_answers": Hooks("_gw_control_answers")})
     try:
         names: dict[str, Any] = {"__name__": "test_mod"}
         exec(compile(tree, path, "exec"), names)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import builtins
 import json
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -29,20 +27,11 @@ STDIO = [sys.executable, str(SERVER), "stdio"]
 
 @pytest.fixture(scope="module")
 def address() -> Generator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(SERVER), "http", str(port)], stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
+    command = [sys.executable, str(SERVER), "http"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
         process.terminate()
-        process.wait(30)
 
 
 def call(tool: str, **arguments: Any) -> str:

@@ -89,5 +89,5 @@ async def test_seals_are_checked_a_page_at_a_time_and_nothing_of_the_episodes_is
         flat = await check_run(store, record.id, keeps_episodes=False)
         assert whole.holds and flat.holds and (whole.records, whole.signals) == (flat.records, flat.signals)
         assert len(whole.episodes) == 5 and looked_at == [1, 2, 4, 5] and not flat.episodes
-        assert alive(EpisodeCheck) == before
+        assert alive(EpisodeCheck) <= before
     assert {one.id for one in whole.episodes} == {one.episode for one in await read(tmp_path, record)}

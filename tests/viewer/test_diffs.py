@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Tree
-from groundwire.viewer._diffs import CONTEXT, file_diffs, side_by_side
+from groundwire.viewer._diffs import CONTEXT, LINE_CHARS, file_diffs, side_by_side
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30)
 
@@ -43,6 +43,11 @@ def test_a_change_stands_among_the_lines_around_it() -> None:
 def test_what_became_of_a_file(before: dict[str, bytes], after: dict[str, bytes], what: str) -> None:
     (file,) = file_diffs(Tree({"same.py": b"1", **before}), Tree({"same.py": b"1", **after}))
     assert (file.path, file.what) == ("a.py", what)
+
+
+def test_a_long_line_says_how_much_of_it_is_not_shown() -> None:
+    (row,) = side_by_side(["short"], ["y" * (LINE_CHARS + 7)])
+    assert row.old == "short" and row.new == "y" * LINE_CHARS + " … 7 characters more"
 
 
 def test_what_is_no_text_is_told_by_its_size() -> None:

@@ -19,7 +19,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import chromium
 from cli import begin, groundwire, lay_out
-from looked_at import hostile_run, two_runs
+from looked_at import hostile_run, long_run, three_tasks, two_runs
 from playwright.sync_api import Browser, Page, expect
 from published import published
 from small_logs import questions
@@ -206,19 +206,92 @@ def test_a_repair_is_followed_while_it_goes(tmp_path: Path, browser: Browser) ->
         assert process.returncode == 0, out
 
 
+def test_many_trials_and_a_change_far_down_can_be_read(tmp_path: Path, browser: Browser) -> None:
+    run = written(long_run(tmp_path))
+    with viewing(tmp_path / "ledger.db") as address, page_of(browser) as page:
+        page.goto(address)
+        page.get_by_role("link", name=run.id[:13]).click()
+        page.get_by_role("link", name="sum", exact=True).click()
+        page.wait_for_url("**/episode/*")
+        name, heads = page.locator(".matrix tbody th").first, page.locator(".matrix thead th")
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            # a case's name takes few lines, and stays in sight however far to the side one looks
+            assert name.evaluate("one => one.offsetHeight < 120 && one.offsetWidth > 150")
+            heads.last.scroll_into_view_if_needed()
+            expect(heads.last).to_be_in_viewport()
+            expect(name).to_be_in_viewport()
+        page.locator(".candidate a").first.click()
+        page.wait_for_url("**/candidate/*")
+        columns = page.locator(".diff tr").nth(1).locator("td").evaluate_all("all => all.map(one => one.offsetWidth)")
+        assert columns[0] < 60 and columns[2] < 60 and columns[1] > 400, columns
+
+
+def test_going_through_the_failures_by_keys_and_taking_a_patch(tmp_path: Path, browser: Browser) -> None:
+    run = written(three_tasks(tmp_path))
+    with viewing(tmp_path / "ledger.db") as address, page_of(browser) as page:
+        page.goto(address)
+        page.get_by_role("link", name=run.id[:13]).click()
+        page.get_by_label("Verdict").select_option("fail")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="three").click()
+        others = page.get_by_role("navigation", name="Episodes")
+        expect(others).to_have_text(re.compile("1 of 2 that are like that"))
+        page.wait_for_load_state()  # keys are minded once the script has run
+        page.keyboard.press("n")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("one")
+        expect(others).to_have_text(re.compile("previous.*2 of 2", re.S))
+        page.wait_for_load_state()
+        page.keyboard.press("p")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("three")
+        page.locator(".candidate a").first.click()
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy the patch").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()").startswith("diff --git a/answer.txt b/answer.txt")
+
+
+def test_a_page_that_changes_under_somebody_leaves_them_what_they_hold(tmp_path: Path, browser: Browser) -> None:
+    run = written(three_tasks(tmp_path))
+    page = browser.new_page(viewport={"width": 1280, "height": 300})
+    with viewing(tmp_path / "ledger.db") as address:
+        page.goto(address)
+        page.get_by_label(f"as A: {run.id[:13]}").check()
+        link = page.get_by_role("link", name=run.id[:13])
+        link.focus()
+        written(two_runs(tmp_path))
+        page.evaluate("refresh()")
+        expect(page.locator("tbody tr")).to_have_count(3)
+        expect(link).to_be_focused()
+        expect(page.get_by_label(f"as A: {run.id[:13]}")).to_be_checked()
+        expect(page.get_by_role("radio", checked=True)).to_have_count(1)
+        link.click()
+        page.wait_for_url("**/run/*")
+        page.get_by_text("What was asked for").click()
+        page.evaluate("refresh()")
+        expect(page.locator("#config pre")).to_be_visible()
+    # the viewer has ended: what is asked for now is said to have no answer, and asked for again later
+    page.get_by_text("Are its records as they were written?").click()
+    expect(page.get_by_text("The viewer does not answer.")).to_be_visible()
+    page.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light"), (1600, "dark")])
 def test_everybody_can_read_it(tmp_path: Path, browser: Browser, width: int, scheme: str) -> None:
-    written(two_runs(tmp_path))
+    good, bad = written(two_runs(tmp_path))
     written(hostile_run(tmp_path))
     with viewing(tmp_path / "ledger.db") as address, page_of(browser, width=width, scheme=scheme) as page:
         page.goto(address)
         base = address.partition("?")[0].rstrip("/")
         seen: set[str] = set()
-        found = ["/", "/lessons", "/search?q=42"]
-        while found and len(seen) < 14:
+        found = ["/", "/lessons", "/search?q=42", f"/compare?a={good.id}&b={bad.id}"]
+        if width == 400:  # drawing it takes seconds, and its page has no dark colours
+            found.append(f"/report?run={good.id}")
+        while found and len(seen) < 16:
             at = found.pop(0)
             kind = re.sub(r"[0-9a-f]{8}[0-9a-f-]{20,}", "ID", at)
-            if kind in seen or "sort=" in at or "download" in at or "export" in at or at.startswith("/report"):
+            if kind in seen or "sort=" in at or "download" in at or "export" in at:
                 continue
             seen.add(kind)
             page.goto(base + at)
@@ -228,7 +301,7 @@ def test_everybody_can_read_it(tmp_path: Path, browser: Browser, width: int, sch
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), at
             links = page.locator("main a[href^='/']").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
             found += [str(link).partition("#")[0] for link in links]
-        assert "/episode/ID" in seen and "/signal/ID" in seen and "/lesson/ID" in seen
+        assert seen > {"/episode/ID", "/signal/ID", "/lesson/ID", "/compare-episodes?a=ID&b=ID"}
 
 
 def test_hostile_text_runs_nowhere(tmp_path: Path, browser: Browser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sqlite3
+import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, closing
 from pathlib import Path
@@ -88,7 +89,7 @@ async def test_an_episode_answers_why_and_what(tmp_path: Path, ledgers: Ledgers)
         changed = (await client.get(f"/episode/{told['id']}/call/{call}")).text
     assert "the gate opened on" in page and "Carry the four." in page
     assert " that had it 1 passed, where " in about
-    assert "What changed since the propose before" in changed and "Carry the four." in changed
+    assert "What changed since the propose call before it" in changed and "Carry the four." in changed
 
 
 async def test_the_report_leads_to_the_episodes_behind_it(tmp_path: Path, ledgers: Ledgers) -> None:
@@ -359,6 +360,72 @@ async def test_each_column_sorts_both_ways_by_its_address(tmp_path: Path, ledger
         # what filters a table keeps its order
         assert '<input type="hidden" name="sort" value="cost">' in (await client.get("/?sort=cost")).text
         assert (await client.get("/?sort=tokens&order=up")).status_code == 400
+
+
+async def test_a_patch_is_what_git_applies(tmp_path: Path, ledgers: Ledgers) -> None:
+    good, _ = await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        (episode,) = (await client.get(f"/api/v1/runs/{good.id}/episodes")).json()["rows"]
+        told = (await client.get(f"/api/v1/episodes/{episode['id']}")).json()["episode"]
+        patch = await client.get(f"/episode/{episode['id']}/candidate/{told['best_candidate']}/download.patch")
+        assert patch.headers["content-disposition"].startswith("attachment") and b"\n+42\n" in patch.content
+        assert (await client.get(f"/episode/{episode['id']}/candidate/none/download.patch")).status_code == 404
+    (tmp_path / "answer.txt").write_text("?\n")
+    (tmp_path / "fix.patch").write_bytes(patch.content)
+    await asyncio.to_thread(subprocess.run, ["git", "apply", "fix.patch"], cwd=tmp_path, check=True)
+    assert (tmp_path / "answer.txt").read_text() == "42\n"
+
+
+async def test_lessons_are_listed_by_what_they_did(tmp_path: Path, ledgers: Ledgers) -> None:
+    await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        listed = {
+            order: [
+                (one["reflection"]["id"], one["standing"]["passed"] - one["standing"]["expected"])
+                for one in (await client.get(f"/api/v1/lessons?order={order}")).json()["lessons"]
+            ]
+            for order in ("useful", "harmful", "newest")
+        }
+        assert len(listed["useful"]) == len(listed["newest"]) > 1
+        assert listed["harmful"][0][1] < 0 and listed["useful"][0] == listed["harmful"][-1]
+        page = (await client.get("/lessons?order=harmful")).text
+        assert f'<a href="/lesson/{listed["harmful"][0][0]}">' in page and 'class="n fail">−' in page
+        assert "newest" in (await client.get("/api/v1/lessons?order=best")).json()["error"]["do"]
+
+
+async def test_what_a_search_finds_leads_to_where_it_stands(tmp_path: Path, ledgers: Ledgers) -> None:
+    await two_runs(tmp_path)
+    async with client_of(ledgers) as client:
+        page = (await client.get("/search?q=carry THE")).text
+        places = re.findall(r'class="tag">(\w+)</span> <a href="([^"]+)"', page)
+        assert {kind for kind, _ in places} == {"prompt", "answer", "reflection"} and "<mark>Carry the</mark>" in page
+        for kind, place in places:
+            expected = "/lesson/" if kind == "reflection" else "/call/"
+            assert expected in place and "Carry the four." in (await client.get(place)).text
+
+
+async def test_an_episode_knows_its_neighbours_over_pages(tmp_path: Path, ledgers: Ledgers) -> None:
+    records = [EpisodeRecord(id=f"e{n:03}", run_id="r", task_id=f"t{n:03}") for n in range(101)]
+    async with aclosing(opened(tmp_path)) as store:
+        await store.append(RunRecord(id="r", graph="code_repair"), *records)
+    async with client_of(ledgers) as client:
+        seen, at = list[str](), "/episode/e000?sort=task"
+        while at:
+            text = (await client.get(at)).text
+            seen += re.findall(r"<h1>(t\d+)", text)
+            at = "".join(re.findall(r'rel="next" aria-keyshortcuts="n" href="([^"]+)"', text)).replace("&amp;", "&")
+            assert len(seen) < 2 or f"{len(seen)} of 101" in text
+        assert seen == [record.task_id for record in records]
+        before = (await client.get("/episode/e050?sort=task&page=2")).text
+        assert 'href="/episode/e049?sort=task"' in before and 'href="/run/r?sort=task&amp;page=2"' in before
+        assert "Episodes" not in (await client.get("/episode/e000?sort=task&page=3")).text
+
+
+def test_colours_of_a_terminal_are_not_shown_and_what_else_is_unseen_is_marked() -> None:
+    from groundwire.viewer._pages import block, moment
+
+    assert block("\x1b[1;31mE  assert\x1b[0m 1\x1b[K\x1b]0;title\x07") == "E  assert 1�]0;title�"
+    assert moment("2026-11-29T23:53:19.123456+00:00") == "2026-11-29 23:53:19 UTC" and moment("") == ""
 
 
 async def test_each_page_names_the_data_behind_it(tmp_path: Path, ledgers: Ledgers) -> None:

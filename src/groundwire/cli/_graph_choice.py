@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 from typing_extensions import is_protocol
 
-from groundwire.agents.patching._function_writer import find_stub
+from groundwire.agents.patching._stubs import find_stub
 from groundwire.agents.width._answers import FunctionBody, TextAnswer
 from groundwire.agents.width._many_samples import ManySamples, NamedFunction
 from groundwire.agents.width._sampling import Asking

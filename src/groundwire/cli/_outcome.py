@@ -76,14 +76,18 @@ def account_data(account: VerdictAccount) -> dict[str, Any]:
     return asdict(account)
 
 
-def strength_line(strength: Strength) -> tuple[str, str]:
+def strength_lines(strength: Strength) -> Iterator[tuple[str, str]]:
     """(text, style) of how strong the tests are."""
-    if not strength.judged:
-        return "test strength: no mutant of the patch could be judged", "dim"
     said = f"test strength: the tests notice {strength.killed} of {plural(strength.judged, 'mutant')} of the patch"
-    if not strength.survived:
-        return said, "dim"
-    return f"{said}; not {plain('; '.join(strength.survived[:SURVIVORS_SHOWN]), limit=300)}", "yellow"
+    if not strength.judged:
+        yield "test strength: no mutant of the patch could be judged", "dim"
+    elif not strength.survived:
+        yield said, "dim"
+    else:
+        yield f"{said}; not {plain('; '.join(strength.survived[:SURVIVORS_SHOWN]), limit=300)}", "yellow"
+    if strength.anti_patterns:
+        shown = plain("; ".join(strength.anti_patterns[:SURVIVORS_SHOWN]), limit=300)
+        yield f"the patch may fit these tests alone: {shown}", "yellow"
 
 
 def _named(names: tuple[str, ...]) -> str:
@@ -203,8 +207,8 @@ def print_outcome(
             said = plain(f"{case.id}: {case.message}", limit=200)
             console.print(Text(f"  {said}   (shown here only, stored nowhere)", style="dim"), soft_wrap=True)
     if strength is not None:
-        said, style = strength_line(strength)
-        console.print(Text(said, style=style), soft_wrap=True)
+        for said, style in strength_lines(strength):
+            console.print(Text(said, style=style), soft_wrap=True)
     for said, style in account_lines(result.account):
         console.print(Text(said, style=style), soft_wrap=True)
     run = result.run_id[:13]

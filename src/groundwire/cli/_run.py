@@ -277,7 +277,7 @@ class SuiteRun:
                     yield queued_episode(arm, item, items, suite.seed_of(item), begun.get(item.task.id))
 
         def tell(work: QueuedEpisode, result: EpisodeResult) -> None:
-            arm.tally.ended(EndedEpisode.of(result), splits[work.task.id], seed=work.seed)
+            arm.tally.ended(EndedEpisode.of(result, work.task), splits[work.task.id], seed=work.seed)
 
         with arm.tally:
             for image, of_image in suite.by_image(items).items():

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from groundwire.cli._finding import store_with_either
 from groundwire.cli._live import MARKS, counts, headline
-from groundwire.cli._outcome import account_data, account_lines, strength_line
+from groundwire.cli._outcome import account_data, account_lines, strength_lines
 from groundwire.cli._repair import open_store
 from groundwire.cli._run_state import STYLES, state_of
 from groundwire.cli._text import tokens
@@ -236,7 +236,7 @@ async def _print_run(
         console.print(Text(f"\nepisode {shown.episode.id}   {plain(shown.episode.task_id)}", style="bold"))
         _print_episode(console, shown.records)
         lines = list(account_lines(so_far.take(shown)))
-        for said, style in [*lines, strength_line(shown.strength)] if shown.strength else lines:
+        for said, style in [*lines, *strength_lines(shown.strength)] if shown.strength else lines:
             console.print(Text(f"  {said}", style=style))
     check = await checked()
     console.print()

@@ -15,11 +15,13 @@ from rich.text import Text
 from groundwire.cli._live import MARKS
 from groundwire.cli._text import print_line, tokens
 from groundwire.core._records import StopReason
-from groundwire.core._signals import Verdict
+from groundwire.core._signals import Isolation, Verdict
+from groundwire.core._tasks import Task
 from groundwire.core._text import plain, plural
 from groundwire.graphs import EpisodeResult
 from groundwire.graphs.run._episode import Observer
 from groundwire.graphs.run._result import EXIT_CODES
+from groundwire.graphs.run._strength import shapes_of
 
 SOLVED = frozenset({StopReason.VERIFIED, StopReason.ALREADY_PASSING})
 
@@ -43,15 +45,21 @@ class EndedEpisode:
     detail: str
     error: str | None
     """With what to do about it, on lines of its own."""
+    isolation: Isolation | None = None
+    """Where the assertions of the last PASS ran."""
+    anti_patterns: tuple[str, ...] = ()
+    """Shapes of a verified patch that pass its visible tests without solving anything."""
 
     @classmethod
-    def of(cls, result: EpisodeResult) -> Self:
+    def of(cls, result: EpisodeResult, task: Task) -> Self:
         """What a result holds of it."""
-        same = (one.name for one in fields(cls) if one.name not in ("hidden", "error"))
+        same = (one.name for one in fields(cls) if one.name not in ("hidden", "error", "anti_patterns"))
+        verified = result.best if result.stop_reason is StopReason.VERIFIED else None
         return cls(
             **{name: getattr(result, name) for name in same},
             hidden=result.hidden.verdict if result.hidden else None,
             error=str(result.error) if result.error else None,
+            anti_patterns=shapes_of(verified.candidate, task) if verified is not None else (),
         )
 
     @classmethod
@@ -62,6 +70,8 @@ class EndedEpisode:
             "verdict": Verdict(data["verdict"]),
             "stop_reason": StopReason(data["stop_reason"]),
             "hidden": Verdict(data["hidden"]) if data["hidden"] else None,
+            "isolation": Isolation(data["isolation"]) if data.get("isolation") else None,
+            "anti_patterns": tuple(data.get("anti_patterns", ())),
         }
         return cls(**read)
 
@@ -190,4 +200,8 @@ class Tally:
             limit = 600 if result.stop_reason is StopReason.INTERNAL_ERROR or self._is_first_without(result) else 90
             said = result.error.partition("\n  ")[0] if result.error else result.detail
             line.append(f"  {plain(said, limit=limit)}", style="dim")
+        if solved and result.isolation not in (None, Isolation.TWO_BOXES):
+            line.append(f"  {result.isolation.in_words}", style="yellow")
+        if result.anti_patterns:
+            line.append(f"  weak tests: {plain('; '.join(result.anti_patterns), limit=200)}", style="yellow")
         self._bar.console.print(line, soft_wrap=True)

@@ -137,7 +137,11 @@ async def work(job: WorkerJob, name: str) -> None:
 
         def ended(position: int, result: EpisodeResult) -> str:
             item = job.items[position]
-            shown = {"split": item.split, "seed": job.suite.seed_of(item), **EndedEpisode.of(result).as_data()}
+            shown = {
+                "split": item.split,
+                "seed": job.suite.seed_of(item),
+                **EndedEpisode.of(result, item.task).as_data(),
+            }
             return json.dumps(shown)
 
         sandboxes = Sandboxes(suite_sandbox(job.suite))

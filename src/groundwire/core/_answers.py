@@ -18,7 +18,7 @@ from groundwire.core._candidates import Candidate
 from groundwire.core._normal_forms import LONG, normal_form
 from groundwire.core._prompt_text import printable
 from groundwire.core._reasoning_text import without_reasoning
-from groundwire.core._reply_parts import objects_in
+from groundwire.core._reply_parts import ANNOUNCEMENT, objects_in
 
 MAX_CHARS = 100_000
 """Characters of a text in which an answer is looked for, its last ones, and of an answer."""
@@ -29,7 +29,7 @@ ROUNDS = 12
 """Layers of markup that are taken off one answer."""
 _LEAD = (
     r"(?:(?:so|thus|therefore|hence|the|my|our|a|and|here|is)[ \t,]{1,3}){0,4}"
-    r"(?:(?:final|correct|short|best)[ \t_]{1,3}){0,2}answer"
+    r"(?:(?:final|correct|short|best)[ \t_]{1,3}){0,2}answer(?:[ \t]alone)?"
 )
 _ELSEWHERE = (
     r"(?:(?:la|die|a|l['’]|最终|最終)[ ]?)?(?:respuesta|resposta|risposta|réponse|antwort|ответ|答案|答え|回答|정답|답)"
@@ -184,7 +184,7 @@ _MARK = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _HASHES = re.compile(r"^[ \t]{0,8}#{4}[ \t]{0,4}(?=[^\s#])", re.MULTILINE)
-_TAG = re.compile(r"<(?:final_)?answer>", re.IGNORECASE)
+_TAG = re.compile(r"<(?:final_)?answer(?P<more>[ \t][^<>\n]{0,200})?>", re.IGNORECASE)
 _ENDS = re.compile(r"(?:<\|[a-z_]{1,20}\|>|</s>|<(?:end_of_turn|eos)>)\Z")
 """What a chat template ends a turn with, where a server lets it through."""
 LONGEST_MARK = 24
@@ -192,13 +192,22 @@ LONGEST_MARK = 24
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _BOX = re.compile(r"\\(?:boxed|fbox)[ ]?\{")
 _SENTENCE = re.compile(
-    r"\b(?:the|my|our)[ \t](?:final[ \t]|correct[ \t]|right[ \t]){0,2}answer[ \t](?:is|would[ \t]be)\b[ \t:]{0,4}"
+    r"\b(?:the|my|our)[ \t](?:final[ \t]|correct[ \t]|right[ \t]){0,2}answer"
+    r"(?:[ \t]to[ \t](?:this|that|the|your|our)[ \t](?:\w{1,20}[ \t]){0,2}(?:question|problem|task|puzzle|riddle)"
+    r"(?:[ \t][\"“][^\"”\n]{1,300}[\"”])?)?[ \t](?:is|would[ \t]be)\b[ \t:]{0,4}"
     rf"|(?<!\w){_ELSEWHERE}[ \t]?(?:{_SAYS})[ \t:：]{{0,4}}",
     re.IGNORECASE,
 )
 _STOP = re.compile(r"[.!?](?=[\s*_\"')\]]|\Z)|\n")
+_SHORT = re.compile(r"(?<![^\W\d_])(?:(?:[A-Z]\.)*[A-Z]|St|Dr|Mr|Mrs|Ms|Mt|Ft|Prof|Rev|Gen)\Z")
+_NAME_GOES_ON = re.compile(r"[ ](?:[A-Z]\.[ ]?){0,4}[A-Z][\w'’-]+(?:[ ][A-Z][\w'’-]*){0,3}(?=[.,;!?)\n]|[ ]*\Z)")
+"""Before a full stop and behind it, where it ends no sentence: J. R. R. Tolkien, St. Louis."""
 _EITHER = re.compile(r"(?:either[ ]+)?([^=]{1,40}?),?[ ]+or[ ]+([^=]{1,40})", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"(?:the answer alone|<[^<>]{0,40}>|\[[a-z ]{1,40}\]|\.\.\.|…)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"(?:the(?: final)?(?: answer(?: alone)?(?: is)?:?)?[ ]?){1,64}|<[^<>]{0,40}>|\[[a-z ]{1,40}\]|\.\.\.|…",
+    re.IGNORECASE,
+)
+"""What stands in the place of an answer: the form that was asked for, or the beginning of a sentence without an end."""
 MOST = 64
 """Boxes or objects that are looked at."""
 LONG_WORDS = 8
@@ -229,11 +238,7 @@ def stated_answer(text: str, form: Callable[[str], str] = plain_answer) -> State
         text: as a model wrote it.
         form: brings an answer to its normal form; answers of one form do not differ.
     """
-    said = _STRUCK.sub("", printable(without_reasoning(text))[-MAX_CHARS:]).rstrip()
-    while mark := _ENDS.search(said, max(0, len(said) - LONGEST_MARK)):
-        said = said[: mark.start()].rstrip()
-    if "&lt;" in said and not _TAG.search(said):
-        said = unescape(said)  # escaped for HTML as a whole
+    said = _told(text)
     for find in (_marked, _tagged, _objects, _hashed, _boxed, _in_sentences):
         found = [bare for value in find(said) if (bare := bare_answer(value)) and not _PLACEHOLDER.fullmatch(bare)]
         # "Answer: Let's see. …" begins to reason, and what it comes to is said later
@@ -246,6 +251,31 @@ def stated_answer(text: str, form: Callable[[str], str] = plain_answer) -> State
             return Stated(problem=TWO)
         return Stated(found[-1])
     return Stated(problem=REFUSED if _REFUSAL.search(said[:2000]) else NONE_SAID)
+
+
+_TALK = re.compile(r"(?:i|i['’]\w{1,2}|we|you|your|let(?:['’]s)?|please|thanks?|here)\b", re.IGNORECASE)
+"""How a line begins that speaks of itself or to whoever asked."""
+
+
+def only_line(text: str) -> str:
+    """What a text says that is one short line and no announcement, no talk, no refusal and no choice of two; bare, and
+    empty for any other. Whether it is an answer depends on what was asked."""
+    said = _told(text)
+    bare = bare_answer(said)
+    is_short = "\n" not in bare and not _is_long(bare) and len(bare) <= LONG
+    says_more = ANNOUNCEMENT.fullmatch(said) or _TALK.match(said.lstrip()) or said.endswith((":", "?")) or "<" in bare
+    is_none = _PLACEHOLDER.fullmatch(bare) or _REFUSAL.search(bare) or _is_hedged(bare, plain_answer)
+    return bare if is_short and not says_more and not is_none else ""
+
+
+def _told(text: str) -> str:
+    """The end of a text that is read: printable, without thinking, what is struck out, and what a template added."""
+    said = _STRUCK.sub("", printable(without_reasoning(text))[-MAX_CHARS:]).rstrip()
+    while mark := _ENDS.search(said, max(0, len(said) - LONGEST_MARK)):
+        said = said[: mark.start()].rstrip()
+    if "&lt;" in said and not _TAG.search(said):
+        said = unescape(said)  # escaped for HTML as a whole
+    return said
 
 
 def _is_long(bare: str) -> bool:
@@ -284,8 +314,9 @@ def _is_final(mark: str) -> bool:
 def _tagged(said: str) -> Iterator[str]:
     for found in list(_TAG.finditer(said))[-MOST:]:
         end = said.find("</", found.end())
-        if end > 0:
-            yield said[found.end() : end]
+        value = said[found.end() : end] if end > 0 else said[found.end() :].partition("\n")[0]
+        if (end > 0 and not found["more"]) or "\n" not in value.strip():
+            yield value
 
 
 def _hashed(said: str) -> Iterator[str]:
@@ -302,10 +333,17 @@ def _boxed(said: str) -> Iterator[str]:
 def _in_sentences(said: str) -> Iterator[str]:
     for found in _SENTENCE.finditer(said):
         rest = said[found.end() : found.end() + LONG]
-        stop = _STOP.search(rest)
-        value = _line_value(rest[: stop.start()] if stop else rest)
+        value = _line_value(rest[: _sentence_end(rest)])
         if not value.casefold().startswith("not "):
             yield value
+
+
+def _sentence_end(rest: str) -> int:
+    for stop in _STOP.finditer(rest):
+        before = rest[max(0, stop.start() - LONGEST_MARK) : stop.start()]
+        if stop[0] != "." or not _SHORT.search(before) or not _NAME_GOES_ON.match(rest, stop.end()):
+            return stop.start()
+    return len(rest)
 
 
 def _objects(said: str) -> Iterator[str]:
@@ -340,7 +378,7 @@ def _held(value: Mapping[str, Any]) -> Iterator[str]:
 def _value(rest: str) -> str:
     """What of the text behind a mark is the answer: the line, the lines that go on with it, or a fence below."""
     if not rest.split("\n", 1)[0].strip(" \t*_`"):
-        rest = rest.strip("\n")
+        rest = rest.partition("\n")[2].strip("\n")
         listed = _BULLET.match(rest.lstrip(" \t*_\n"))
         if listed and not _BULLET.search(rest.lstrip(" \t*_\n").partition("\n")[2][:LONG]):
             rest = rest.lstrip(" \t*_\n")[listed.end() :]  # the only item of a list below

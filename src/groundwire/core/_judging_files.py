@@ -29,6 +29,9 @@ STEERED_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), ("package.json",)),
 }
 """Programs that look in a file of the project for what to run."""
+SCRIPTS = frozenset({".sh", ".bash", ".mk", ".make", ".just"})
+"""What a script or a makefile runs or includes."""
+_WORD = re.compile(r"[\w./-]+")
 _CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _PATTERNS = re.compile(rb"(?m)^\s*python_files\s*=\s*((?:.+)(?:\n[ \t]+\S.*)*)")
 _PATTERN = re.compile(r"[\w*?\[\]./-]+\.py\b")
@@ -67,6 +70,7 @@ def judging_files(tree: Tree, command: Sequence[str]) -> frozenset[str]:
             continue
         if is_runner or not path.endswith(".py") or _ASSERTS.search(tree.files[path]):
             found.add(path)
+    _follow(found, tree)
     patterns = tuple(_patterns(tree, words)) if "pytest" in words or "py.test" in words else ()
     found.update(path for path in tree.files if patterns and matches(path, patterns))
     return frozenset(found & tree.files.keys())
@@ -114,6 +118,18 @@ def _named(words: Sequence[str]) -> Iterator[str]:
         parts = word.split(".")
         if "unittest" in words and all(map(str.isidentifier, parts)):  # a module, and perhaps names in it
             yield from ("/".join(parts[:length]) + ".py" for length in range(1, len(parts) + 1))
+
+
+def _follow(found: set[str], tree: Tree) -> None:
+    """Adds the scripts that scripts and makefiles run or include."""
+    scripts = [path for path in tree.files if path not in found and PurePosixPath(path).suffix in SCRIPTS]
+    new = [path for path in found & tree.files.keys() if not path.endswith(".py")]
+    while new:
+        text = tree.files[new.pop()].decode("utf-8", "replace")
+        words = {str(PurePosixPath(word)) for word in _WORD.findall(text)}
+        named = [path for path in scripts if path not in found and path in words]
+        found.update(named)
+        new += named
 
 
 def _patterns(tree: Tree, words: Sequence[str]) -> Iterator[str]:

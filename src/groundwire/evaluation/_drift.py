@@ -8,8 +8,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from groundwire.core._signals import Origin
 from groundwire.evaluation._rates import Rate
-from groundwire.evaluation._rows import FAIL, NONE, PASS, Bools
+from groundwire.evaluation._rows import FAIL, NONE, ORIGINS, PASS, Bools
 from groundwire.evaluation._trials import Episodes, Trials
 
 # Whether a loop that feeds on its own output goes wrong: it accepts as much or more, and is right less and less.
@@ -92,7 +93,8 @@ class Uptake:
     """What becomes of feedback.
 
     Args:
-        repeats: trials after a FAIL whose candidate had been tried in the episode before.
+        repeats: trials after a FAIL whose candidate had been tried in the episode before; walks in an environment are
+            not compared.
         stuck: trials after a FAIL for which the loop had been found stuck, so that it escalated.
         recalls: steps after a failed one that are the very same again (`degenerate_repeat` of arXiv 2601.15625).
         recoveries: steps after a failed one that did not fail.
@@ -116,11 +118,13 @@ def uptake(trials: Trials) -> Uptake:
     after = _after_fail(trials)
     escalated = np.zeros(len(trials), dtype=np.bool_)
     escalated[1:] = trials.escalation[1:] > trials.escalation[:-1]
+    # a walk's candidate names its trial, so that none is ever there again
+    compared = after & (trials.origin != ORIGINS.index(Origin.ENVIRONMENT))
     row = trials.stepped.rows
     next_too = (row[1:] == row[:-1]) & ~trials.step_ok[:-1]
     same = trials.step_action.codes[1:] == trials.step_action.codes[:-1]
     return Uptake(
-        repeats=Rate(int((after & repeated(trials)).sum()), int(after.sum())),
+        repeats=Rate(int((compared & repeated(trials)).sum()), int(compared.sum())),
         stuck=Rate(int((after & escalated).sum()), int(after.sum())),
         recalls=Rate(int((next_too & same).sum()), int(next_too.sum())),
         recoveries=Rate(int((next_too & trials.step_ok[1:]).sum()), int(next_too.sum())),

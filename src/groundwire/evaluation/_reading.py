@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -168,6 +169,15 @@ def trial_rows(episode: EpisodeRecord, records: Sequence[Record]) -> Sequence[Tr
     return [read.row(trial) for trial in sorted(read.trials) or [0]]
 
 
+_NUMBERED = re.compile(r"reflexion_hotpotqa/\d{1,4}")
+
+
+def _task_of(episode: EpisodeRecord) -> str:
+    """Which task it is, in all runs. Questions that were imported before 0.2 are numbered, in the order of their
+    own log, so that the same number is another question in the next; what they begin with says which one it is."""
+    return f"{episode.family}/{episode.base_digest[:12]}" if _NUMBERED.fullmatch(episode.task_id) else episode.task_id
+
+
 @dataclass
 class _Trial:
     """What the records say of one trial."""
@@ -250,7 +260,7 @@ class _Episode:
         return TrialRow(
             run=self._episode.run_id,
             episode=self._episode.id,
-            task=self._episode.task_id,
+            task=_task_of(self._episode),
             family=self._episode.family,
             seed=self._episode.seed,
             trial=number,

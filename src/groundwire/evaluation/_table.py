@@ -226,13 +226,13 @@ _GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, Read]]]] = (
     (
         "Cost",
         (
-            ("tokens", "", lambda m: count(m.cost.tokens)),
-            ("tokens that were waited for", "", lambda m: count(m.cost.critical_tokens)),
+            ("tokens", "", lambda m: _tokens(m, m.cost.tokens)),
+            ("tokens that were waited for", "", lambda m: _tokens(m, m.cost.critical_tokens)),
             ("model calls", "", lambda m: count(m.cost.calls)),
             ("judgings", "", lambda m: count(m.cost.judgings)),
             ("money", "", lambda m: _money(m)),
             ("time, summed over tries", "", lambda m: seconds(m.cost.seconds)),
-            ("tokens per success", "solved", lambda m: count(m.cost.tokens_per_success)),
+            ("tokens per success", "solved", lambda m: _tokens(m, m.cost.tokens_per_success)),
             ("judgings per success", "solved", lambda m: count(m.cost.judgings_per_success)),
             ("money per success", "solved", lambda m: dollars(m.cost.usd_per_success) if m.cost.calls else DASH),
             ("time per success", "solved", lambda m: seconds(m.cost.seconds_per_success)),
@@ -253,6 +253,11 @@ def groups_of(report: Report) -> Sequence[Group]:
         if shown:
             found.append(Group(title, shown))
     return found
+
+
+def _tokens(m: Measured, tokens: float | None) -> str:
+    """A number of tokens; a dash where models were called and nobody counted, as in published logs."""
+    return DASH if m.cost.calls and not m.cost.tokens else count(tokens)
 
 
 def _interval(m: Measured) -> str:

@@ -4,12 +4,14 @@ search in what was said. It reads and never writes."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
+from groundwire.core._text import well_formed
 from groundwire.memory._browsing_sql import (
     ARTIFACTS,
     ENDED_AT,
@@ -81,6 +83,8 @@ class RunSummary:
         tokens: of its model calls, prompts and completions.
         usd: what these cost, as far as the price is known; None where no price is known and something was used.
         calls: its model calls.
+        task: the one task that it has; empty where there are several.
+        model: what was called; empty where no model was.
     """
 
     id: str
@@ -95,6 +99,8 @@ class RunSummary:
     tokens: int
     usd: float | None
     calls: int
+    task: str
+    model: str
 
     @property
     def episodes(self) -> int:
@@ -176,7 +182,8 @@ class Hit:
         run_id: its run.
         task_id: its task.
         trial: the trial.
-        excerpt: what stands around it; as it is kept, so hostile.
+        place: what names the row: id of the model call, signal, lesson or program run, or the candidate's digest.
+        excerpt: what stands around it, read out of the JSON that it is kept in; hostile.
     """
 
     kind: str
@@ -184,6 +191,7 @@ class Hit:
     run_id: str
     task_id: str
     trial: int
+    place: str
     excerpt: str
 
 
@@ -249,20 +257,21 @@ class LedgerBrowser:
 
         def work(session: Connection) -> RunStanding:
             ended = ENDED_AT.rows(session, run=run_id)
-            verdicts, tasks = self._counted(session, run_id, self._store.namespace)
+            verdicts, tasks, _ = self._counted(session, run_id, self._store.namespace)
             return RunStanding(ended[0][0] if ended else "", verdicts, tasks)
 
         return await self._store.run_read(work)
 
-    def _counted(self, session: Connection, run_id: str, namespace: str) -> tuple[Mapping[str, int], int]:
+    def _counted(self, session: Connection, run_id: str, namespace: str) -> tuple[Mapping[str, int], int, str]:
+        """Episodes by verdict, how many tasks there are, and the name of one."""
         found = VERDICTS.rows(session, run=run_id, namespace=namespace)
-        ((tasks,),) = TASKS.rows(session, run=run_id)
-        return {unescape(verdict): count for verdict, count in found}, int(tasks)
+        ((tasks, task),) = TASKS.rows(session, run=run_id)
+        return {unescape(verdict): count for verdict, count in found}, int(tasks), unescape(task)
 
     def _summary(self, session: Connection, row: Sequence[Any]) -> RunSummary:
         run_id, namespace, graph, config, version, created_at, ended_at = [unescape(part) for part in row]
-        verdicts, tasks = self._counted(session, run_id, namespace)
-        ((tokens, usd, priced, calls),) = USED.rows(session, run=run_id)
+        verdicts, tasks, task = self._counted(session, run_id, namespace)
+        ((tokens, usd, priced, calls, model, last_model),) = USED.rows(session, run=run_id)
         return RunSummary(
             id=run_id,
             namespace=namespace,
@@ -276,6 +285,8 @@ class LedgerBrowser:
             tokens=int(tokens),
             usd=float(usd) if priced else None if calls and tokens else 0.0,
             calls=int(calls),
+            task=task if tasks == 1 else "",
+            model=unescape(model if model == last_model else f"{model or last_model} and others"),
         )
 
     async def episodes(
@@ -330,11 +341,11 @@ class LedgerBrowser:
         rows = await self._store.run_read(lambda session: STOPS.rows(session, **values))
         return {unescape(reason): count for reason, count in rows}
 
-    async def run_of(self, episode_id: str) -> str:
-        """The run of an episode; empty where there is no such episode."""
+    async def names_of(self, episode_id: str) -> tuple[str, str]:
+        """The run and the task of an episode; empty where there is no such episode."""
         values = {"id": episode_id, "namespace": self._store.namespace}
         rows = await self._store.run_read(lambda session: EPISODE.rows(session, **values))
-        return unescape(rows[0][1]) if rows else ""
+        return (unescape(rows[0][0]), unescape(rows[0][1])) if rows else ("", "")
 
     async def search(self, text: str, *, run_id: str = "", limit: int = HITS) -> Sequence[Hit]:
         """Places in prompts, answers, what tools saw, reflections, notes and programs' outputs that contain a text,
@@ -352,7 +363,7 @@ class LedgerBrowser:
             values: dict[str, Any] = {"namespace": self._store.namespace, "around": AROUND, "limit": limit}
             values |= {"run": run_id} if run_id else {}
             return [
-                Hit(kind, unescape(row[0]), unescape(row[1]), unescape(row[2]), int(row[3]), unescape(row[4]))
+                _hit(kind, row)
                 for kind in PLACES
                 for spelt in _spellings(kind, text)
                 for row in search_sql(kind, in_run=bool(run_id)).rows(
@@ -382,6 +393,30 @@ def _spellings(kind: str, text: str) -> Sequence[str]:
     if kind not in _AS_JSON:
         return [text]
     return sorted({json.dumps(text, ensure_ascii=in_ascii)[1:-1] for in_ascii in (False, True)})
+
+
+def _hit(kind: str, row: Sequence[Any]) -> Hit:
+    episode_id, run_id, task_id, trial, place, excerpt = row
+    return Hit(
+        kind=kind,
+        episode_id=unescape(episode_id),
+        run_id=unescape(run_id),
+        task_id=unescape(task_id),
+        trial=int(trial),
+        place=unescape(place),
+        excerpt=_read(kind, excerpt),
+    )
+
+
+_ESCAPES = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+
+
+def _read(kind: str, excerpt: str) -> str:
+    """A piece of a body as it was said. What it was cut out of is JSON, so an escape may be cut at either end."""
+    text = unescape(excerpt)
+    if kind not in _AS_JSON:
+        return text
+    return well_formed(_ESCAPES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text))
 
 
 def _episode(row: Sequence[Any]) -> EpisodeSummary:

@@ -176,9 +176,10 @@ VERDICTS = Sql(
     f"SELECT coalesce(n.verdict, 'open'), count(*) FROM {_ENDED} WHERE e.run_id = :run AND e.namespace = :namespace"
     " GROUP BY coalesce(n.verdict, 'open')"
 )
-TASKS = Sql("SELECT count(DISTINCT task_id) FROM episodes WHERE run_id = :run")
+TASKS = Sql("SELECT count(DISTINCT task_id), coalesce(min(task_id), '') FROM episodes WHERE run_id = :run")
 USED = Sql(
-    "SELECT coalesce(sum(m.prompt_tokens + m.completion_tokens), 0), sum(m.usd), count(m.usd), count(*)"
+    "SELECT coalesce(sum(m.prompt_tokens + m.completion_tokens), 0), sum(m.usd), count(m.usd), count(*),"
+    " coalesce(min(m.model), ''), coalesce(max(m.model), '')"
     " FROM episodes e JOIN model_calls m ON m.episode_id = e.id WHERE e.run_id = :run"
 )
 STOPS = Sql(
@@ -189,7 +190,7 @@ OUTCOMES = Sql(
     f"SELECT e.task_id, e.seed, e.id, coalesce(n.verdict, 'open') FROM {_ENDED}"
     " WHERE e.run_id = :run AND e.namespace = :namespace ORDER BY e.seq"
 )
-EPISODE = Sql("SELECT id, run_id, task_id FROM episodes WHERE id = :id AND namespace = :namespace")
+EPISODE = Sql("SELECT run_id, task_id FROM episodes WHERE id = :id AND namespace = :namespace")
 _TABLES = (
     "run_ends", "episodes", "episode_ends", "trials", "recalls", "trial_ends", "candidates", "signals", "admissions",
     "reflections", "lesson_marks", "intents", "model_calls", "program_runs", "artifacts",
@@ -199,21 +200,21 @@ ARTIFACTS = Sql("SELECT body FROM artifacts WHERE digest >= :low AND digest < :h
 
 # searches
 
-PLACES: Mapping[str, tuple[str, str, str]] = {
-    "prompt": ("intents", "body", " AND h.kind = 'model_call'"),
-    "answer": ("model_calls", "completion", ""),
-    "observation": ("signals", "body", ""),
-    "reflection": ("reflections", "text", ""),
-    "candidate": ("candidates", "note", ""),
-    "program": ("program_runs", "stdout", ""),
+PLACES: Mapping[str, tuple[str, str, str, str]] = {
+    "prompt": ("intents", "id", "body", " AND h.kind = 'model_call'"),
+    "answer": ("model_calls", "intent_id", "completion", ""),
+    "observation": ("signals", "id", "body", ""),
+    "reflection": ("reflections", "id", "text", ""),
+    "candidate": ("candidates", "digest", "note", ""),
+    "program": ("program_runs", "intent_id", "stdout", ""),
 }
-"""Kind of a place → table, column, and a condition."""
+"""Kind of a place → table, what names the row, column, and a condition."""
 
 
 @lru_cache(maxsize=32)
 def search_sql(kind: str, *, in_run: bool) -> Sql:
     """Places of one kind that contain a text, the newest first."""
-    table, column, more = PLACES[kind]
+    table, name, column, more = PLACES[kind]
     of_run = " AND e.run_id = :run" if in_run else ""
 
     def whole(*, is_sqlite: bool) -> str:
@@ -222,7 +223,8 @@ def search_sql(kind: str, *, in_run: bool) -> Sql:
         least = "max(1, {} - :around)" if is_sqlite else "greatest(1, {} - CAST(:around AS INTEGER))"
         length = ":length" if is_sqlite else "CAST(:length AS INTEGER)"
         return (
-            f"SELECT h.episode_id, e.run_id, e.task_id, h.trial, substr(h.{column}, {least.format(at)}, {length})"
+            f"SELECT h.episode_id, e.run_id, e.task_id, h.trial, h.{name},"
+            f" substr(h.{column}, {least.format(at)}, {length})"
             f" FROM {table} h JOIN episodes e ON e.id = h.episode_id"
             f" WHERE e.namespace = :namespace{of_run}{more} AND {at} > 0 ORDER BY h.seq DESC LIMIT :limit"
         )

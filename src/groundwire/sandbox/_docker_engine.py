@@ -139,11 +139,13 @@ def _knock(host: str) -> None:
 
 def owner() -> str:
     """This process, so that no other one, on whatever machine and after whatever restart, is taken for it."""
-    return f"{_boot()}:{os.getpid()}:{_started(os.getpid())}"
+    return f"{_numbered_by()}:{os.getpid()}:{_started(os.getpid())}"
 
 
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+def _numbered_by() -> str:
+    """Where process numbers mean what they mean to us: this boot, and the PID namespace that we are in."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}.{Path('/proc/self/ns/pid').stat().st_ino}"
 
 
 def _started(pid: int) -> str:
@@ -157,8 +159,8 @@ def remove_orphans(engine: Engine) -> None:
     """Removes containers whose groundwire was killed before it could; never those of a living one."""
     with contextlib.suppress(Exception):
         for container in engine.labelled(LABEL_OWNER):
-            boot, _, rest = container.labels.get(LABEL_OWNER, "").partition(":")
+            numbered_by, _, rest = container.labels.get(LABEL_OWNER, "").partition(":")
             pid, _, started = rest.partition(":")
-            if boot == _boot() and pid.isdigit() and _started(int(pid)) != started:
+            if numbered_by == _numbered_by() and pid.isdigit() and _started(int(pid)) != started:
                 with contextlib.suppress(Exception):
                     container.remove(force=True, v=True)

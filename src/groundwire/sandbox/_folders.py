@@ -10,14 +10,15 @@ import contextlib
 import fcntl
 import os
 import shutil
-import signal
 import stat
 import tempfile
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from groundwire.core._candidates import check_path
+from groundwire.sandbox._process import kill_where
 
 # A folder that says who is alive, and what a killed groundwire left of its own.
 
@@ -88,11 +89,15 @@ def _remove_orphans(folder: Path) -> None:
 def _end_launchers(claim: Path) -> None:
     # bubblewrap asks to die with its parent a moment after it has forked: what was killed before waits for ever
     for process in _processes():
-        with contextlib.suppress(OSError):
-            if (process / "comm").read_bytes() in LAUNCHERS and any(
-                fd.readlink() == claim for fd in (process / "fd").iterdir()
-            ):
-                os.kill(int(process.name), signal.SIGKILL)
+        kill_where(int(process.name), partial(_holds, process, claim))
+
+
+def _holds(process: Path, claim: Path) -> bool:
+    try:
+        is_launcher = (process / "comm").read_bytes() in LAUNCHERS
+        return is_launcher and any(fd.readlink() == claim for fd in (process / "fd").iterdir())
+    except OSError:
+        return False
 
 
 def end_survivors(folder: str) -> None:
@@ -101,14 +106,16 @@ def end_survivors(folder: str) -> None:
     Only for what is left when a keeper itself was killed, and no control group holds it.
     """
     mark = f"GROUNDWIRE_OUT={folder}/".encode()
-    found = True
-    while found:
-        found = False
-        for process in _processes():
-            with contextlib.suppress(OSError), (process / "environ").open("rb") as environ:
-                if mark in environ.read(MAX_ENVIRON):
-                    os.kill(int(process.name), signal.SIGKILL)
-                    found = True
+    while [process for process in _processes() if kill_where(int(process.name), partial(_bears, process, mark))]:
+        pass
+
+
+def _bears(process: Path, mark: bytes) -> bool:
+    try:
+        with (process / "environ").open("rb") as environ:
+            return mark in environ.read(MAX_ENVIRON)
+    except OSError:
+        return False
 
 
 def _processes() -> Iterator[Path]:

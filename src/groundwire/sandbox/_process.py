@@ -10,10 +10,35 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
 
 from groundwire.sandbox.guest import watch
+
+
+def kill_where(pid: int, is_meant: Callable[[], bool]) -> bool:
+    """Kills a process if it is found to be the one that is meant.
+
+    By a descriptor that is opened before anybody looks: a number that was found may be somebody else's a moment later.
+
+    Returns:
+        True if it was meant, also where it has ended by itself.
+    """
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not is_meant():
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        return True
+    finally:
+        os.close(descriptor)
+
 
 # Ends all that a process has started, from outside, where no PID namespace does it.
 #
@@ -40,34 +65,58 @@ def end_descendants(pid: int) -> None:
         pid: a subreaper that is not reaped before this returns.
     """
     give_up = time.monotonic() + GIVE_UP_S
-    own_group = _group(watch.stat(pid))
+    own_group = _member(pid).group
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP)
     while _state(watch.stat(pid)) not in (*STOPPED, *watch.GONE) and time.monotonic() < give_up:
         time.sleep(PAUSE_S)
-    dead_before: dict[int, int] | None = None
+    dead_before: dict[int, Member] | None = None
     while time.monotonic() < give_up:
         living, dead = _below(pid)
         if not living and dead == dead_before:
             return
         dead_before = dead
-        # a group of theirs keeps its number for as long as one of them lies dead in it
-        for target in {-group for group in (*living.values(), *dead.values()) if group > 1} - {-own_group} | {*living}:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(target, signal.SIGKILL)
+        ended = {0, 1, own_group}
+        for number, member in (*living.items(), *dead.items()):
+            # a group of theirs keeps its number for as long as one of them lives or lies dead in it
+            if member.group not in ended and _member(number) == member:
+                ended.add(member.group)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(member.group, signal.SIGKILL)
+        for number, member in living.items():
+            kill_where(number, partial(_is_still, number, member))
         if living:
             time.sleep(PAUSE_S)
 
 
-def _below(root: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Who lives below `root`, and who lies dead there; each with its process group."""
+class Member(NamedTuple):
+    """What tells a process from a later one of its number, and its process group; zeros: there is none."""
+
+    group: int
+    started: int
+
+
+def _member(pid: int) -> Member:
+    return _of(watch.stat(pid))
+
+
+def _of(fields: list[bytes]) -> Member:
+    return Member(int(fields[2]), int(fields[watch.STARTED])) if fields else Member(0, 0)
+
+
+def _is_still(pid: int, member: Member) -> bool:
+    return _member(pid).started == member.started
+
+
+def _below(root: int) -> tuple[dict[int, Member], dict[int, Member]]:
+    """Who lives below `root`, and who lies dead there."""
     children: dict[int, list[int]] = {}
-    groups: dict[int, int] = {}
+    members: dict[int, Member] = {}
     dead: set[int] = set()
     for pid in watch.all_processes():
         if fields := watch.stat(pid):
             children.setdefault(int(fields[1]), []).append(pid)
-            groups[pid] = _group(fields)
+            members[pid] = _of(fields)
             if fields[0] in watch.GONE:
                 dead.add(pid)
     below: set[int] = set()
@@ -76,11 +125,7 @@ def _below(root: int) -> tuple[dict[int, int], dict[int, int]]:
         found = children.get(pending.pop(), [])
         below.update(found)
         pending += found
-    return {pid: groups[pid] for pid in below - dead}, {pid: groups[pid] for pid in below & dead}
-
-
-def _group(fields: list[bytes]) -> int:
-    return int(fields[2]) if fields else 0
+    return {pid: members[pid] for pid in below - dead}, {pid: members[pid] for pid in below & dead}
 
 
 def _state(fields: list[bytes]) -> bytes:

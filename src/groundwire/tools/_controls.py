@@ -265,8 +265,10 @@ def _place_of(name: str, task: Task) -> tuple[str, str]:
     if path:
         return file, path.partition("[")[0].rpartition("::")[2]
     parts = name.partition(" ")[0].split(".")
-    paths = ("/".join(parts[:n]) + ".py" for n in range(len(parts) - 1, 0, -1))
-    return next((path for path in paths if path in task.tree.files), ""), parts[-1]
+    paths = ["/".join(parts[:n]) + ".py" for n in range(len(parts) - 1, 0, -1)]
+    # discovery may begin in a folder, which is no part of the name then
+    found = (name for path in paths for name in task.tree.files if name == path or name.endswith(f"/{path}"))
+    return min(found, key=lambda name: (not task.is_test(name), len(name)), default=""), parts[-1]
 
 
 def _silent_functions(code: bytes) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from groundwire.core._environments import ACTIONS
 from groundwire.core._signals import NoVerdict, Origin, canonical
 from groundwire.training._provenance import Source, chat, chat_calls, parts_of_prompt
 from groundwire.training._schema import ChatMessage, Part, Rejected
@@ -44,6 +45,15 @@ class ModelAnswer:
         """True where it is a step in a world or with tools: what is right at another place says nothing of this one."""
         stepwise = (NoVerdict.GO_ON, Origin.ENVIRONMENT)
         return any(signal.reason in stepwise or signal.origin in stepwise for signal in self.trajectory.signals)
+
+    @property
+    def does(self) -> str:
+        """What it comes to: of a step, what was done, whatever the words around it; else what it says."""
+        content = next((change.content for change in self.attempt.changes if change.content), None)
+        if content is None or not self.is_step:
+            return self.said
+        # a walk's first line says which trial it is
+        return content.partition("\n")[2] if self.attempt.changes[0].path == ACTIONS else content
 
     @property
     def source(self) -> Source:

@@ -467,7 +467,11 @@ class Gathered:
         seen: Sequence[Seen],
         bodies: Mapping[str, Sequence[Change]],
     ) -> Attempt:
-        reward, by = rewarded(seen)
+        # the same candidate in another trial is as right or wrong: hidden tests judge it once in an episode
+        elsewhere = [one.seen.get(digest, ()) for other, one in self._trials.items() if other != number]
+        hidden = [signal for signals in elsewhere for signal in signals if signal.hidden]
+        signals = (*seen, *hidden)
+        reward, by = rewarded(signals)
         return Attempt(
             digest=digest,
             at=at,
@@ -477,7 +481,7 @@ class Gathered:
             edits=record.edits if record else (),
             note=record.note if record else "",
             changes=tuple(bodies.get(digest, ())),
-            signals=tuple(seen),
+            signals=signals,
             reward=reward,
             rewarded_by=by,
         )

@@ -89,18 +89,18 @@ def similarity(one: str, other: str) -> float:
 
 
 def says_the_same(one: ModelAnswer, other: ModelAnswer) -> bool:
-    """True of equal texts, but for what stands around them: between these there is nothing to prefer. An indent or a
-    capital within them may be the whole repair."""
-    return one.said == other.said
+    """True of equal texts, but for what stands around them, and of steps that do the same: between these there is
+    nothing to prefer. An indent or a capital within a text may be the whole repair."""
+    return one.said == other.said or one.does == other.does
 
 
 def under_both_labels(answers: Iterable[ModelAnswer]) -> frozenset[str]:
-    """Ids of the answers whose very text was right once and wrong once under the same prompt: a flaky check, or a step
-    whose walk went on differently. What they would teach depends on the row that is read last."""
+    """Ids of the answers that came to the same, right once and wrong once, under the same prompt: a flaky check, or a
+    step whose walk went on differently. What they would teach depends on the row that is read last."""
     labels: dict[tuple[str, str], set[bool]] = {}
     told: list[tuple[tuple[str, str], str]] = []
     for answer in answers:
-        key = (answer.turn.prompt_digest, answer.said)
+        key = (answer.turn.prompt_digest, answer.does)
         labels.setdefault(key, set()).add(answer.reward == 1.0)
         told.append((key, answer.turn.id))
     return frozenset(turn for key, turn in told if len(labels[key]) > 1)

@@ -139,7 +139,8 @@ class Change(Frozen):
 
 
 class Attempt(Frozen):
-    """A candidate in a trial, with all that was observed about it there. In a world each step makes one."""
+    """A candidate in a trial, with all that was observed about it there, and what hidden tests said of it in another
+    trial of the episode. In a world each step makes one."""
 
     digest: str
     at: int

@@ -4,9 +4,10 @@ address names."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -139,6 +140,59 @@ async def trial_in(ledgers: Ledgers, request: Request) -> tuple[EpisodeView, Tri
     if trial is None:
         raise RecordNotFound("The episode has no such trial.")
     return view, trial
+
+
+_LIST = ("q", "verdict", "stop", "family", "sort", "order", "page")
+"""What says which list of episodes somebody comes from, and where in it they are."""
+
+
+@dataclass(frozen=True)
+class Among:
+    """Where an episode stands in the list that somebody is going through.
+
+    Args:
+        number: its place, counted from 1.
+        total: episodes of the list.
+        is_filtered: True if the run has others, which a filter leaves out.
+        before: address of the episode before; empty where it is the first.
+        after: address of the one after; empty where it is the last.
+    """
+
+    number: int
+    total: int
+    is_filtered: bool
+    before: str
+    after: str
+
+
+def place_in_list(request: Request, page: int = 0) -> str:
+    """The part of an address that says where in a list of episodes somebody is; empty at the beginning of the usual
+    one."""
+    given = {name: request.query_params.get(name, "") for name in _LIST}
+    number = page or number_of(request)
+    query = urlencode(parameters(**{**given, "page": number if number > 1 else 0}))
+    return f"?{query}" if query else ""
+
+
+async def among_others(ledgers: Ledgers, request: Request, view: EpisodeView) -> Among | None:
+    """The episodes before and after one, in the list that its address names; None where it is not on that page of it
+    (any more)."""
+    filters, number = filters_of(request), max(1, number_of(request))
+    page = await ledgers.episodes(view.run_id, **filters, page=number)
+    at = next((at for at, row in enumerate(page.rows) if row.id == view.id), -1)
+    if at < 0:
+        return None
+
+    async def beside(step: int) -> str:
+        there, index, rows = number, at + step, page.rows
+        if not 0 <= index < len(rows):  # on the page before or after: its last or its first
+            there, index = number + step, min(step, 0)
+            rows = (await ledgers.episodes(view.run_id, **filters, page=there)).rows if 0 < there <= page.pages else ()
+        return f"/episode/{quote(rows[index].id, safe='')}{place_in_list(request, there)}" if rows else ""
+
+    is_filtered = any(filters[name] for name in ("text", "verdict", "stop", "family"))
+    place = (number - 1) * page.size + at + 1
+    return Among(place, page.total, is_filtered, before=await beside(-1), after=await beside(1))
 
 
 async def call_in(ledgers: Ledgers, request: Request) -> tuple[EpisodeView, CallView, list[CallView]]:

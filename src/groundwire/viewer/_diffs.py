@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.core._candidates import Tree
+from groundwire.core._text import plural
 
 CONTEXT = 3
 """Equal lines that stand around a change."""
 MOST_LINES = 4_000
 """Lines of one file that are compared; of a longer one this much of its beginning."""
 LINE_CHARS = 500
+"""Characters of one line that are shown; how many more it has is said."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class DiffRow:
     Args:
         kind: `same`, `changed`, `added`, `removed`, or `gap` for equal lines that are left out.
         old_number: line on the left, counted from 1; 0 where there is none.
-        old: that line, or how many lines a gap leaves out.
+        old: that line, its beginning where it is long, or how many lines a gap leaves out.
         new_number: line on the right; 0 where there is none.
         new: that line.
     """
@@ -98,10 +100,15 @@ def side_by_side(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffRow]:
                 yield DiffRow(
                     kind,
                     left + 1 if has_left else 0,
-                    old[left][:LINE_CHARS] if has_left else "",
+                    _shown(old[left]) if has_left else "",
                     right + 1 if has_right else 0,
-                    new[right][:LINE_CHARS] if has_right else "",
+                    _shown(new[right]) if has_right else "",
                 )
         end_before = group[-1][2]
     if end_before and (rest := len(old) - end_before):
         yield DiffRow("gap", 0, str(rest), 0, "")
+
+
+def _shown(line: str) -> str:
+    more = len(line) - LINE_CHARS
+    return line if more <= 0 else f"{line[:LINE_CHARS]} … {plural(more, 'character')} more"

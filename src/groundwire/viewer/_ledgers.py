@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, cast
 
-from groundwire.core._candidates import Candidate, Tree
-from groundwire.core._errors import GroundwireError, RecordNotFound
+from groundwire.core._candidates import Candidate, Tree, make_patch
+from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
 from groundwire.core._ids import new_id, now
 from groundwire.core._records import (
     Artifact,
@@ -35,6 +35,8 @@ from groundwire.viewer._way import Way, way_of
 
 KEPT = 64
 """Episodes that have ended, as they are shown, kept in memory."""
+MOST_LESSONS = 1_000
+LESSON_ORDERS = ("useful", "harmful", "newest")
 NOTE = "note-"
 NOTE_CHARS = 4_000
 READ_ONLY = "This viewer was started with --read-only."
@@ -202,6 +204,17 @@ class Ledgers:
         before = base if not against else base.with_changes((await _body(records, browser.store, against)).changes)
         return file_diffs(before, base.with_changes(changed.changes))
 
+    async def patch(self, episode_id: str, digest: str) -> bytes:
+        """What a candidate changes in the base tree, as `git apply` takes it.
+
+        Raises:
+            RecordNotFound: there is none, or its body is gone.
+        """
+        records, browser = await self._records(episode_id)
+        episode = next(r for r in records if isinstance(r, EpisodeRecord))
+        candidate = await _body(records, browser.store, digest)
+        return make_patch(await _tree(browser.store, episode.base_digest), candidate.changes, candidate.modes)
+
     async def signal(self, signal_id: str) -> Signal:
         """A signal.
 
@@ -215,14 +228,34 @@ class Ledgers:
                 continue
         return await self._browsers[-1].store.signal(signal_id)
 
-    async def lessons(self, *, text: str = "") -> Sequence[LessonInfo]:
-        """Lessons: those that a text finds, else those that were measured, the most useful first, and the newest."""
+    async def lessons(self, *, text: str = "", order: str = "") -> Sequence[LessonInfo]:
+        """Lessons: those that a text finds, else those that were measured and then the newest.
+
+        Args:
+            text: what they contain.
+            order: `useful` or `harmful` (of those that were measured), or `newest`; empty: `useful`.
+
+        Raises:
+            ConfigError: there is no such order.
+        """
+        if order not in ("", *LESSON_ORDERS):
+            raise ConfigError(f"There is no order {order!r}.", do=f"Ask for {', '.join(LESSON_ORDERS)}.")
         book = Lessons(self._browsers[0].store)
         if text:
             return await book.search(text, limit=100)
-        known = {info.reflection.id: info for info in await book.measured(limit=100)}
-        newest = {info.reflection.id: info for info in await book.list(limit=100)}
+        if order == "newest":
+            return await book.list(limit=MOST_LESSONS)
+        measured = await book.measured(limit=MOST_LESSONS)
+        if order == "harmful":
+            return measured[::-1]
+        known = {info.reflection.id: info for info in measured}
+        newest = {info.reflection.id: info for info in await book.list(limit=MOST_LESSONS)}
         return list((known | newest).values())
+
+    async def names_of(self, episode_id: str) -> tuple[str, str]:
+        """The run and the task of an episode; empty where there is no such episode."""
+        found = [await browser.names_of(episode_id) for browser in self._browsers]
+        return next((names for names in found if names[0]), ("", ""))
 
     async def lesson(self, lesson_id: str) -> tuple[LessonView, str]:
         """A lesson with its history, and the run that it comes from.
@@ -235,7 +268,7 @@ class Ledgers:
                 view = await Lessons(browser.store).show(lesson_id, recalls=100)
             except RecordNotFound:
                 continue
-            return view, await browser.run_of(view.info.reflection.episode_id)
+            return view, (await browser.names_of(view.info.reflection.episode_id))[0]
         raise RecordNotFound(f"There is no lesson {lesson_id!r}.", do="It may have been forgotten.")
 
     async def decide(self, lesson_id: str, decision: str) -> None:
@@ -309,7 +342,9 @@ async def _tree(store: SqlStore, digest: str) -> Tree:
 async def _body(records: Sequence[Record], store: SqlStore, digest: str) -> Candidate:
     record = next((r for r in records if isinstance(r, CandidateRecord) and r.digest == digest), None)
     if record is None:
-        return Candidate(base_digest=digest, changes={})  # the base tree
+        if all(r.candidate_digest != digest for r in records if isinstance(r, Signal)):
+            raise RecordNotFound(f"The episode has no candidate {digest!r}.", do="Choose one in the episode.")
+        return Candidate(base_digest=digest, changes={})  # the base tree, as it was judged
     return Candidate.from_bytes(await store.artifact(record.artifact or digest))
 
 

@@ -4,17 +4,20 @@ character, no mark that reorders a line, reaches the page."""
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from groundwire.core._records import StopReason
 from groundwire.core._text import HIDDEN, plain, plural
+from groundwire.memory._browsing import Hit
 from groundwire.viewer._ledgers import as_data
 
 MARKS = {"pass": "✓", "fail": "✗", "none": "–", "open": "…"}
@@ -47,6 +50,8 @@ ENDS: Mapping[StopReason, str] = {
     StopReason.INTERRUPTED: "interrupted",
 }
 """Why an episode ended, in a few words."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}[mK]")
+"""How programs colour a line of a terminal: it says nothing on a page. Whatever else can't be seen is marked."""
 TEXT_CHARS = 60_000
 """Of one text that is set into a page; the whole of it can be downloaded."""
 
@@ -72,6 +77,8 @@ def _environment() -> Environment:
         "pretty": pretty,
         "short": short,
         "ended": ended,
+        "marked": marked,
+        "place_of": place_of,
     }
     for name, filter_ in filters.items():
         environment.filters[name] = filter_
@@ -109,16 +116,45 @@ def _inert(value: object) -> object:
 
 
 def _plain(text: object, limit: int = 200) -> str:
-    return plain(str(text), limit=limit)
+    return plain(_COLOUR.sub("", str(text)[: limit * 8]), limit=limit)
 
 
 def block(text: object, limit: int = TEXT_CHARS) -> str:
     """Text of many lines with its spacing, and nothing in it that can't be seen."""
     said = str(text)
     shown = "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in HIDDEN else "" if c == "\r" else "�" for c in said[:limit]
+        c if c in "\n\t" or unicodedata.category(c) not in HIDDEN else "" if c == "\r" else "�"
+        for c in _COLOUR.sub("", said[:limit])
     )
     return shown if len(said) <= limit else f"{shown}\n… {len(said) - limit:,} characters more"
+
+
+def marked(text: str, found: str) -> Markup:
+    """A line with what was looked for made to stand out."""
+    before, shown, after = _around(_plain(text, 400), found)
+    return Markup("{}<mark>{}</mark>{}").format(before, shown, after) if shown else escape(before)
+
+
+def place_of(hit: Hit) -> str:
+    """The page that shows what a search found."""
+    episode, place = quote(hit.episode_id, safe=""), quote(hit.place, safe="")
+    match hit.kind:
+        case "prompt" | "answer":
+            return f"/episode/{episode}/call/{place}"
+        case "observation":
+            return f"/signal/{place}"
+        case "reflection":
+            return f"/lesson/{place}"
+        case "candidate":
+            return f"/episode/{episode}/candidate/{place}"
+        case _:
+            return f"/episode/{episode}#trial-{hit.trial}"
+
+
+def _around(text: str, found: str) -> tuple[str, str, str]:
+    at = text.lower().find(" ".join(found.lower().split()))
+    end = at + len(" ".join(found.split()))
+    return (text[:at], text[at:end], text[end:]) if at >= 0 else (text, "", "")
 
 
 def seconds(value: float | None) -> str:
@@ -148,8 +184,9 @@ def count(value: float) -> str:
 
 
 def moment(text: str) -> str:
-    """A time of the ledger, to the second."""
-    return text[:19].replace("T", " ")
+    """A time of the ledger, to the second, with its zone."""
+    shown = text[:19].replace("T", " ")
+    return f"{shown} UTC" if text.endswith(("+00:00", "Z")) else shown
 
 
 def short(identifier: str) -> str:

@@ -97,8 +97,9 @@ class ForPrograms:
         return data({"signal": as_data(await self._ledgers.signal(request.path_params["signal"]))})
 
     async def lessons(self, request: Request) -> Response:
-        """Lessons: `q`."""
-        return data({"lessons": as_data(await self._ledgers.lessons(text=request.query_params.get("q", "")))})
+        """Lessons: `q`, `order`."""
+        text, order = request.query_params.get("q", ""), request.query_params.get("order", "")
+        return data({"lessons": as_data(await self._ledgers.lessons(text=text, order=order))})
 
     async def lesson(self, request: Request) -> Response:
         """A lesson with its history."""

@@ -23,13 +23,14 @@ from starlette.types import ASGIApp
 from groundwire.core._errors import ConfigError, RecordNotFound
 from groundwire.core._records import RunState
 from groundwire.core._text import plural
-from groundwire.memory._browsing import Page
+from groundwire.memory._browsing import HITS, Page
 from groundwire.memory._browsing_sql import OPEN, RunSort
 from groundwire.viewer._answers import API, Asked, answered, attached, download, html, html_apart, record_data
 from groundwire.viewer._asked import (
     Columns,
     address_by_page,
     address_of,
+    among_others,
     call_in,
     data_of,
     filters_of,
@@ -37,6 +38,7 @@ from groundwire.viewer._asked import (
     number_of,
     order_of,
     paged,
+    place_in_list,
     trial_in,
     two_runs_in,
 )
@@ -44,14 +46,14 @@ from groundwire.viewer._comparing import compare_episodes
 from groundwire.viewer._diffs import side_by_side
 from groundwire.viewer._export import export_episode
 from groundwire.viewer._guard import LOOPBACK, Guard
-from groundwire.viewer._ledgers import Ledgers, as_data, config_in, state_of
+from groundwire.viewer._ledgers import LESSON_ORDERS, Ledgers, as_data, config_in, state_of
 from groundwire.viewer._model_calls import CallView
 from groundwire.viewer._pages import asset
 from groundwire.viewer._programs import ForPrograms
 from groundwire.viewer._way import drawing_of
 
-CASES, CANDIDATES, RECORDS, PAIRS = 100, 5, 100, 500
-"""Rows that are shown at once: cases by trials, candidates of a trial, records, tasks of a comparison."""
+CASES, CANDIDATES, RECORDS, PAIRS, LESSONS = 100, 5, 100, 500, 50
+"""Rows that are shown at once: cases by trials, candidates of a trial, records, tasks of a comparison, lessons."""
 CANDIDATES_A_PAGE = 100
 MANY = 15
 """Trials from which on each shows but one candidate until the others are asked for."""
@@ -105,6 +107,7 @@ class _Pages:
             "/episode/{episode}/call/{call}": self.call,
             "/episode/{episode}/candidate/{digest}": self.candidate,
             "/episode/{episode}/candidate/{digest}/download.json": self.candidate_file,
+            "/episode/{episode}/candidate/{digest}/download.patch": self.candidate_patch,
             "/signal/{signal}": self.signal,
             "/signal/{signal}/{name}.txt": self.output,
             "/lessons": self.lessons,
@@ -165,6 +168,7 @@ class _Pages:
             may_write=not self._ledgers.read_only,
             live=newest if state is RunState.RUNNING else "",
             scope=run.id,
+            place=place_in_list(request),
             address=address_by_page(request),
         )
 
@@ -200,6 +204,8 @@ class _Pages:
             data=data_of(request),
             view=view,
             way=way,
+            place=place_in_list(request),
+            among=await among_others(self._ledgers, request, view),
             drawing=drawing_of(config, way),
             budget=_limits(config),
             alone=False,
@@ -288,6 +294,12 @@ class _Pages:
         files = await self._ledgers.candidate(request.path_params["episode"], request.path_params["digest"])
         return download({"api": API, "files": as_data(files)}, f"candidate-{request.path_params['digest'][:16]}.json")
 
+    async def candidate_patch(self, request: Request) -> Response:
+        """The same as a patch of the base tree."""
+        digest = request.path_params["digest"]
+        patch = await self._ledgers.patch(request.path_params["episode"], digest)
+        return Response(patch, media_type="text/plain", headers=attached(f"candidate-{digest[:16]}.patch"))
+
     # signals, lessons, search
 
     async def signal(self, request: Request) -> Response:
@@ -301,6 +313,7 @@ class _Pages:
             "signal.html",
             data=data_of(request),
             signal=signal,
+            task=(await self._ledgers.names_of(signal.episode_id))[1],
             page=page,
             wanted=wanted,
             address=address_by_page(request),
@@ -319,8 +332,17 @@ class _Pages:
 
     async def lessons(self, request: Request) -> Response:
         """Lessons."""
-        text = request.query_params.get("q", "")
-        return html("lessons.html", data=data_of(request), lessons=await self._ledgers.lessons(text=text), text=text)
+        text, order = request.query_params.get("q", ""), request.query_params.get("order", "")
+        page = paged(await self._ledgers.lessons(text=text, order=order), number_of(request), LESSONS)
+        return html(
+            "lessons.html",
+            data=data_of(request),
+            page=page,
+            text=text,
+            order=order or LESSON_ORDERS[0],
+            orders=LESSON_ORDERS,
+            address=address_by_page(request),
+        )
 
     async def lesson(self, request: Request) -> Response:
         """A lesson: where it comes from, and what came of it."""
@@ -337,6 +359,7 @@ class _Pages:
             data=data_of(request),
             view=view,
             run=run,
+            tasks={one.episode_id: (await self._ledgers.names_of(one.episode_id))[1] for one in view.recalled},
             helped=helped,
             may_write=not self._ledgers.read_only,
         )
@@ -352,7 +375,7 @@ class _Pages:
         """Places that contain a text."""
         text, run = request.query_params.get("q", ""), request.query_params.get("run", "")
         hits = await self._ledgers.search(text, run_id=run)
-        return html("search.html", data=data_of(request), query=text, scope=run, hits=hits, most=40)
+        return html("search.html", data=data_of(request), query=text, scope=run, hits=hits, most=HITS)
 
     # comparing
 
@@ -394,7 +417,9 @@ class _Pages:
             arms.append(await read_run(browser.store, record))
         if not arms:
             raise ConfigError("No run was named.", do="Choose one in the list of runs.")
-        text = await run_in_threadpool(lambda: render_page(report_on(arms, control=""), episodes_at="/episode/"))
+        text = await run_in_threadpool(
+            lambda: render_page(report_on(arms, control=""), episodes_at="/episode/", back_to="/")
+        )
         return HTMLResponse(text, headers={"content-security-policy": REPORT_POLICY})
 
     # live, and files of ours

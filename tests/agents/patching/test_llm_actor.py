@@ -541,3 +541,36 @@ def test_a_subclass_that_proposes_by_itself_declares_nothing_of_its_effects() ->
 
     backend = ScriptedBackend(["x"])
     assert [ActorTraits.of(actor).calls_only for actor in (LLMActor(backend), Own(backend))] == [True, False]
+
+
+ONE = {"m.py": "import math\n\nLIMIT = 3\n\n\ndef area(r):\n    return math.pi * r\n"}
+RIGHT = "LIMIT = 3\n\n\ndef area(r):\n    return math.pi * r * r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"The power is missing.\n\n```python\n{RIGHT}```\n\nIt is now squared.",
+        f"```python\n{RIGHT}```\n\n<file path='m.py'>\n```\n{RIGHT}```",
+        f"Instead of\n```python\n    return math.pi * r\n```\nwrite\n```python\nimport math\n\n{RIGHT}```\n",
+    ],
+)
+async def test_a_program_without_a_name_is_the_one_file_that_may_be_edited(scene: Scene, answer: str) -> None:
+    (candidate,) = await actor(answer, answer="auto").propose(scene.context(scene.task(ONE)), 1)
+    new = candidate.changes["m.py"] or b""
+    assert new.decode().split() == f"import math {RIGHT}".split()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "```python\ndef area(r):\n    return math.pi * r * r\n```",  # LIMIT would be lost
+        f"Either\n```python\n{RIGHT}```\nor\n```python\n{RIGHT.replace('r * r', 'r ** 2')}```",
+        f"```python\n{RIGHT}",  # cut off
+        f"FILE: m.py\n\nHere:\n```python\n{RIGHT.replace('return', 'return (')}```",
+    ],
+)
+async def test_a_program_that_may_not_be_the_whole_file_is_sent_back(scene: Scene, answer: str) -> None:
+    named = f"FILE: m.py\n```\nimport math\n\n{RIGHT}```\n"
+    await actor(answer, named, answer="auto").propose(scene.context(scene.task(ONE)), 1)
+    assert [request.purpose for request in scene.call.requests] == ["propose", "correct"]

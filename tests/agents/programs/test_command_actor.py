@@ -8,12 +8,14 @@ import re
 import socket
 import sys
 import textwrap
+import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from processes import marked
 from time_enough import with_time_enough
 
 from groundwire.agents.programs._command_actor import CommandActor
@@ -209,6 +211,7 @@ async def test_placeholders_are_filled_once_and_nothing_else_is(scene: Scene, gr
 async def test_the_environment_is_what_was_named(scene: Scene, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "sk-1234567890")
     monkeypatch.setenv("OTHER_API_KEY", "sk-0987654321")
+    monkeypatch.setenv("HOME", "/home")  # so short that it is shown
     got = await seen(ground, scene.context(**given(ground)))
     mine = {n for n in got["env"] if not n.startswith("GROUNDWIRE_")}
     assert mine <= {
@@ -396,18 +399,14 @@ async def test_a_program_that_fails_and_changes_nothing_says_what_it_said(scene:
         await CommandActor(program).propose(scene.context(**given(ground)), 1)
 
 
-def living(pids: list[int]) -> list[int]:
-    states = {pid: Path(f"/proc/{pid}/stat") for pid in pids}
-    return [pid for pid, path in states.items() if path.exists() and path.read_text().rpartition(")")[2][1] != "Z"]
-
-
 @pytest.mark.parametrize("ends", [True, False])
 async def test_nothing_that_it_started_is_left(scene: Scene, ground: Ground, ends: bool) -> None:
     """At the deadline, and also where it ends by itself: children, grandchildren, those that left the group."""
+    mark = uuid.uuid4().hex
     program = script(f"""
         import os, signal, subprocess, sys
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+        stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)  # {mark}"
         plain = subprocess.Popen([sys.executable, "-c", stubborn])
         apart = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True)
         read, write = os.pipe()
@@ -433,8 +432,7 @@ async def test_nothing_that_it_started_is_left(scene: Scene, ground: Ground, end
         return ground.last.stdout
 
     await with_time_enough(60 if ends else 1.5, within, bool)
-    pids = [int(word) for word in ground.last.stdout.split()]
-    assert len(pids) == 4 and living(pids) == []
+    assert len(ground.last.stdout.split()) == 4 and marked(mark) == []
 
 
 async def test_a_flood_of_output_is_cut_and_changes_nothing_else(scene: Scene, ground: Ground) -> None:

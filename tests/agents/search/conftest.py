@@ -40,6 +40,26 @@ def offers() -> Offers:
     return collect
 
 
+@pytest.fixture
+def weights() -> Callable[[str, str], float]:
+    """The weight, within its operator, of the likeliest edit after which a file holds a text; 0: none."""
+
+    def weigh(code: str, text: str) -> float:
+        source = parse_source("m.py", code.encode())
+        assert source is not None
+        scene = EditContext(source, read_examples([]))
+        found = (
+            p.weight
+            for site in source.sites
+            if site.statement is not None
+            for p in proposals(site, scene, evaluated=not site.is_expression or site in source.evaluated)
+            if text in apply(source.data, p.splices).decode()
+        )
+        return max(found, default=0.0)
+
+    return weigh
+
+
 async def no_model(backend: Backend, request: Request) -> Completion:
     """The search asks no model."""
     raise AssertionError("the search actor needs no model")

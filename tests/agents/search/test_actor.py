@@ -185,7 +185,7 @@ async def test_only_editable_files(maker: Any) -> None:
 
 
 def test_what_it_needs() -> None:
-    assert SearchActor.traits == ActorTraits(needs=Needs(coverage=True, edit_statistics=True), patient=True, revision=5)
+    assert SearchActor.traits == ActorTraits(needs=Needs(coverage=True, edit_statistics=True), patient=True, revision=6)
 
 
 STATEMENTS = [

@@ -96,7 +96,7 @@ def test_names_that_there_are_none_of(maker: Any) -> None:
 
 
 async def test_the_likelier_kind_comes_first(maker: Any) -> None:
-    code = "def area(a, b):\n    return a * b\n\ndef double(side, other):\n"
+    code = "from shapes import area\n\ndef double(side, other):\n"
     code += "    return area(side) < other\n"
     test = "from m import double\n\ndef test_a():\n    assert double(3, 4)\n"
     task = maker.task({"m.py": code, "test_m.py": test})

@@ -232,6 +232,24 @@ def read(folder: Path, name: str) -> Sequence[Item]:
     return list(benchmark(name).items(written(folder, name)))
 
 
+@pytest.mark.parametrize(
+    ("said", "key", "right"),
+    [
+        ("3 + 4 = 7", "7", True),
+        ("$3 \\cdot 4 = 12$", "12", False),  # no plain sum: as it is
+        ("$40 - $15 = $25", "25", True),
+        ("(3 + 4) × 2 = 14 apples", "14", True),
+        ("3 + 4 = 8", "7", False),
+        ("3 + 4 = 7 = 8", "8", False),
+        ("7 = 7", "7", False),
+        ("4 * 6 = 24", "4 * 6 = 24", True),
+        ("3 * 8 = 24", "4 * 6 = 24", False),
+    ],
+)
+def test_a_sum_with_its_result_is_that_result(said: str, key: str, right: bool) -> None:
+    assert is_right(said, (key,), "value") is right
+
+
 @pytest.mark.parametrize("name", [*EXACT, *OPEN])
 def test_a_published_form_is_read_and_its_key_judges(name: str, tmp_path: Path) -> None:
     items = read(tmp_path, name)

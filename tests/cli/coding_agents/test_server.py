@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from cli import lay_out, left_of
+from cli import lay_out
 from mcp import Client
+from processes import left_of, seen
 from work_trees import committed, git, mend
 
 from groundwire.cli._replay import replay_run
@@ -67,6 +68,8 @@ async def test_a_grounded_loop_from_failure_to_lesson_to_pass(project: Path) -> 
         first = await client.call_tool("verify", {}, progress_callback=hear)
         failed: Any = first.structured_content
         assert (failed["verdict"], failed["passed"], failed["cases"]) == ("fail", 1, 2)
+        # tests fail, which the verdict says; what is judged can be named to the next tool
+        assert (failed["reason"], failed["project"]) == ("", str(project))
         (case,) = failed["failing"]
         assert case["id"] == "tests/test_price.py::test_some"
         assert "assert total([1, 2]) == 3" in case["message"]
@@ -92,6 +95,10 @@ async def test_a_grounded_loop_from_failure_to_lesson_to_pass(project: Path) -> 
 
         runs = (await called(client, "history"))["runs"]
         assert [(run["verdict"], run["graph"]) for run in runs] == [("pass", "judge_once"), ("fail", "judge_once")]
+        assert {run["project"] for run in runs} == {str(project)} and [run["reason"] for run in runs] == [
+            "verified",
+            "",
+        ]
         signal = await resource(client, f"signals/{passed['signal_id']}")
         assert (signal["verdict"], signal["as_sealed"]) == ("pass", True)
         report = await resource(client, f"reports/{failed['run_id']}")
@@ -108,6 +115,34 @@ async def test_a_repair_gives_a_patch_and_writes_nothing(project: Path) -> None:
         assert "+        result += price" in repaired["patch"]
 
 
+async def test_sixty_long_failures_make_a_short_answer_and_pages(project: Path) -> None:
+    case = 'def test_{0:02}():\n    assert "{1}" == {0}, "\\n".join(["{1}"] * 30)\n'
+    tests = "".join(case.format(number, "a long line " * 15) for number in range(60))
+    lay_out(project, {"tests/test_many.py": tests})
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "sixty")
+    async with connected(project) as client:
+        answer = await client.call_tool("verify", {})
+        judged: Any = answer.structured_content
+        assert (len(judged["failing"]), judged["more_failing"]) == (20, 41)
+        assert len(json.dumps(judged)) < 16_000
+        assert all(case["message"] for case in judged["failing"])
+        seen = list[str]()
+        for page in ("", "/2", "/3", "/4"):
+            seen += [case["id"] for case in (await resource(client, f"signals/{judged['signal_id']}{page}"))["failing"]]
+        assert len(seen) == len(set(seen)) == 61 and seen[:20] == [case["id"] for case in judged["failing"]]
+        assert not (await resource(client, f"signals/{judged['signal_id']}/9"))["failing"]
+
+
+async def test_what_was_wrong_with_a_call_is_a_line_that_says_what_to_do(project: Path) -> None:
+    async with connected(project) as client:
+        empty = await refused(client, "reflect", signal_id="", text="x")
+        assert empty == "reflect: signal_id: String should have at least 1 character."
+        assert "There is no tool fix. There are: verify, repair" in await refused(client, "fix")
+        patch = "*** Begin Patch\n*** Update File: shop/price.py\n-x\n+y\n*** End Patch"
+        assert "Give a unified diff, as `git diff` prints it" in await refused(client, "verify", patch=patch)
+
+
 async def test_hidden_tests_never_leave(project: Path) -> None:
     lay_out(
         project,
@@ -121,7 +156,8 @@ async def test_hidden_tests_never_leave(project: Path) -> None:
         report = (await client.read_resource(f"groundwire://reports/{judged['run_id']}")).contents[0]
         why = await refused(client, "reflect", signal_id=judged["signal_id"], text="a guess")
         for said in (json.dumps(judged), str(signal), str(report), why):
-            assert not [word for word in ("zebra", "test_h", "secret", "== 70") if word in said]
+            own = said.replace(str(project), "")
+            assert not [word for word in ("zebra", "test_h", "secret", "== 70") if word in own]
         assert "hidden tests steer nothing" in why
 
 
@@ -130,6 +166,14 @@ async def test_the_list_has_schemas_and_says_what_only_reads(project: Path) -> N
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {"verify", "repair", "recall", "reflect", "audit", "history"}
         assert all(tool.output_schema and tool.description for tool in tools.values())
+        assert not any("\n" in (tool.description or "") for tool in tools.values())
+        undescribed = [
+            (tool.name, name)
+            for tool in tools.values()
+            for name, about in tool.input_schema["properties"].items()
+            if not about.get("description")
+        ]
+        assert not undescribed
         assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["reflect"]  # type: ignore[union-attr]
         assert {prompt.name for prompt in (await client.list_prompts()).prompts} == {"grounded_fix", "lesson_from"}
         prompt = await client.get_prompt("grounded_fix", {"project": ESC})
@@ -263,7 +307,28 @@ async def test_a_program_is_killed_with_all_that_it_started(tmp_path: Path) -> N
     os.mkfifo(tmp_path / "told")
     running = asyncio.create_task(ended(["sh", "-c", "sleep 60 & echo $! > told; wait"], tmp_path, dict(os.environ)))
     child = int(await asyncio.to_thread((tmp_path / "told").read_text))
+    below = seen([child])
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not await asyncio.to_thread(left_of, {child})
+    assert below and not await asyncio.to_thread(left_of, below)
+
+
+async def test_a_program_that_ends_by_itself_as_it_is_killed_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end is known to the kernel a moment before it is known to asyncio."""
+    os.mkfifo(tmp_path / "told")
+    real = os.killpg
+
+    def late(group: int, number: int) -> None:
+        real(group, number)
+        assert not left_of(seen([group]))
+        raise ProcessLookupError
+
+    running = asyncio.create_task(ended(["sh", "-c", "echo > told; sleep 60"], tmp_path, dict(os.environ)))
+    await asyncio.to_thread((tmp_path / "told").read_text)
+    monkeypatch.setattr(os, "killpg", late)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

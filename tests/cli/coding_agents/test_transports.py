@@ -15,9 +15,10 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from cli import BUGGY, PROGRAM, lay_out, left_of, wait_for_sandbox
+from cli import BUGGY, PROGRAM, lay_out
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from processes import left_of, wait_for_sandbox
 
 from groundwire.cli._loopback import listener_on, token_of
 from groundwire.cli._mcp import run_mcp

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from cli import groundwire
@@ -13,7 +13,13 @@ from cli import groundwire
 from groundwire.cli._suite import Suite
 from groundwire.cli.graph_options._declared import OPTIONS
 from groundwire.cli.graph_options._flags import checked_options, every_flag, example, options_of
+from groundwire.cli.graph_options._making import Making
+from groundwire.core._candidates import Tree
 from groundwire.core._errors import ConfigError
+from groundwire.core._tasks import Task
+
+if TYPE_CHECKING:
+    from groundwire.cli._parts import GraphParts
 
 QUESTION = ("--ask", "How much is 6 times 7?", "--expect", "42", "--model", "scripted:none.jsonl")
 
@@ -147,3 +153,12 @@ def test_a_run_of_any_graph_of_the_library_replays_from_its_ledger(tmp_path: Pat
         run_id = json.loads(out.splitlines()[0])["run_id"]
         replayed = groundwire("replay", run_id, "--verify", *db)
         assert replayed.code == 0 and "records the same" in replayed.out, replayed.err
+
+
+def test_where_a_program_is_all_that_may_be_edited_the_flag_that_makes_it_the_answer_is_named() -> None:
+    task = Task(id="even", tree=Tree({"even.py": b""}), editable=("even.py",))
+    made = Making("step_beam", OPTIONS["step_beam"](), cast("GraphParts", None), task)
+    with pytest.raises(ConfigError) as refused:
+        made.path_or_fail()
+    assert refused.value.do == "A program is no answer unless you say so:  --answer even.py"
+    assert Making("step_beam", OPTIONS["step_beam"](answer="even.py"), made.parts, task).path_or_fail() == "even.py"

@@ -134,6 +134,27 @@ async def sealed(db: Path, run_id: str) -> tuple[list[Signal], list[StopReason],
         return [r for r in records if isinstance(r, Signal)], ends, bool(json.loads(run.config)["grounded"])
 
 
+def test_one_model_at_the_whole_table_is_a_control_and_one_that_judges_itself_is_refused(tmp_path: Path) -> None:
+    (script := tmp_path / "model.jsonl").write_text(f"{json.dumps(said('408'))}\n" * MANY)
+    model = f"scripted:{script}"
+    ask = (
+        "--ask",
+        "How much is 17 times 24?",
+        "--expect",
+        "408",
+        "--model",
+        model,
+        "--db",
+        f"sqlite:///{tmp_path}/l.db",
+    )
+    table = groundwire("run", "round_table", *ask, "--seat", model, "--same-model", "--json")
+    assert table.code == 0, table.err
+    run_id = json.loads(table.out.splitlines()[0])["run_id"]
+    assert not asyncio.run(sealed(tmp_path / "l.db", run_id))[2]
+    judged = groundwire("run", "side_by_side_judge", *ask, "--judge", model)
+    assert judged.code == 2 and "judge its own answers" in judged.err and "--judge" in judged.err
+
+
 def test_every_graph_of_the_library_declares_its_options() -> None:
     assert set(OPTIONS) == set(NAMES)
 

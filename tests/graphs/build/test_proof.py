@@ -159,6 +159,20 @@ def test_the_error_names_the_cycle_and_the_line_to_write() -> None:
             'Gate one of its edges:  graph.refine("judge", to="write")',
         ),
         (
+            wired(
+                f"{START}>baseline",
+                "baseline>write",
+                "write>reflect",
+                "reflect>write",
+                "write>test",
+                baseline=TOOL,
+                write=ACTOR,
+                reflect=CRITIC,
+                test=TOOL,
+            ),
+            'Gate one of its edges:  graph.refine("test", via="reflect", to="write")',
+        ),
+        (
             wired("think>think", f"{START}>think", "write>check", other=PURE, think=CRITIC, write=ACTOR, check=TOOL),
             'Gate one of its edges:  graph.refine("check", via="think", to="write")',
         ),

@@ -141,7 +141,9 @@ async def test_a_function_is_drafted_and_rewritten_by_a_model_whose_answer_is_be
     code = f'def double(n):\n    """Return twice.\n\n    {doc}    """\n    pass\n'
     task = Task(id="double", tree=Tree({"m.py": code.encode()}), command=("python", "-m", "doctest", "m.py"))
     bodies = ["\n    return n + 2  # a\n", "\n    return  n + 2\n", "nothing", "\n    return n * 2\n"]
-    backend = model(lambda r, _: bodies[number(r)] if r.purpose == "propose.0" else "\n    return n * 2\n")
+    backend = model(
+        lambda r, _: bodies[number(r)] if r.purpose == "propose.0" else "\n    return n * 2\n", continues=True
+    )
     actor = ParallelRefine(backend, FunctionBody(), rounds=(4, 1), workspace="candidates", max_tokens=64)
     result = await parallel_refine(actor, Doctest()).compile().arun(task)
     assert result.stop_reason is StopReason.VERIFIED and "+    return n * 2" in result.patch

@@ -58,6 +58,7 @@ def test_one_model_in_two_seats_is_refused_and_a_control_if_it_is_wanted() -> No
         RoundTable(twice, TEXT)
     with pytest.raises(UngroundedPartError, match="RoundTable"):
         round_table(RoundTable(twice, TEXT, allow_homogeneous=True), Check()).compile()
+    round_table(RoundTable(twice, TEXT, allow_homogeneous=True), Check(), allow_ungrounded=True).compile()
     with pytest.raises(ConfigError):
         RoundTable(twice[:1], TEXT)
 

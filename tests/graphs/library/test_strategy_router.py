@@ -107,7 +107,7 @@ async def test_a_strategy_without_an_answer_has_no_vote_and_one_that_is_stuck_is
     check = Check(["right"])
     router = StrategyRouter({"mute": mute, "mute too": mute})
     result = await strategy_router(router, check).compile(budget=Budget(trials=1)).arun(QUESTION)
-    assert not check.judged and "1 a refusal" in result.detail
+    assert not check.judged and ": a refusal" in result.detail
 
 
 def test_a_control_among_the_strategies_makes_the_router_one() -> None:

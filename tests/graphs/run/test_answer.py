@@ -159,11 +159,11 @@ async def test_time_that_runs_out_loses_nothing_either(task: Task) -> None:
             return proposed
 
     graph = code_repair(Sleeps([["right"]]), None, Check(USERS), HiddenCheck(), own_tests=own(), baseline=False)
-    app = graph.compile(budget=Budget(seconds=0.5))
+    app = graph.compile(budget=Budget(seconds=2.0))
     result = await app.arun(task)
     assert (result.stop_reason, result.exit_code) == (StopReason.VERIFIED, 0) and "budget_seconds" in result.detail
     late = code_repair(Sleeps([["right"]]), None, Check(USERS), HiddenCheck(), own_tests=own(), baseline=False)
-    result = await late.compile(budget=Budget(seconds=0.5)).arun(replace(task, hidden=SECRET))
+    result = await late.compile(budget=Budget(seconds=2.0)).arun(replace(task, hidden=SECRET))
     assert (result.stop_reason, result.patch) == (StopReason.BUDGET_SECONDS, ""), "no time for the hidden tests"
 
 

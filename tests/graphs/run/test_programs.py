@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import marked
 from time_enough import with_time_enough
 
 from groundwire import Budget, Task, Tree, Verdict
@@ -153,17 +154,7 @@ async def test_the_time_budget_is_the_program_s_too() -> None:
     reason, (run,) = await with_time_enough(5, within, lambda ended: bool(ended[1]))
     assert reason in (StopReason.BUDGET_SECONDS, StopReason.EXHAUSTED)
     assert run.cut_off or run.ended_by == "wall_s"
-    assert mark not in processes()
-
-
-def processes() -> str:
-    lines: list[str] = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except OSError:
-            continue
-    return "\n".join(lines)
+    assert marked(mark) == []
 
 
 async def test_what_had_finished_is_not_run_again(store: SqlStore, tmp_path: Path) -> None:

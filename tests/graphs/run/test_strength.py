@@ -25,3 +25,9 @@ def test_a_clause_that_can_go_unnoticed_makes_tests_weak_whatever_else_they_noti
     strength = Strength(7, 8, ("a.py:1 x or y → x",), untested=("a.py:1 x or y → x",))
     assert strength.is_weak
     assert strength.as_data()["untested"] == ["a.py:1 x or y → x"]
+
+
+def test_so_does_a_patch_that_would_pass_them_without_solving_anything() -> None:
+    strength = Strength(8, 8, anti_patterns=("a.py:1 f looks at nothing that it is given",))
+    assert strength.is_weak
+    assert strength.as_data()["anti_patterns"] == ["a.py:1 f looks at nothing that it is given"]

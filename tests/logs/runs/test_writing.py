@@ -163,12 +163,16 @@ CURVES = {
 async def test_the_published_curves_come_back_from_the_ledger(log: str, tmp_path: Path) -> None:
     runs = runs_in(published(log))
     store = SqlStore(f"sqlite:///{tmp_path}/ledger.db")
+    begins: dict[str, set[str]] = {}
     for name, curve in CURVES[log].items():
         written = await imported(store, named(runs, name))
+        for episode in await store.episodes(written.run.id):
+            begins.setdefault(episode.task_id, set()).add(episode.base_digest)
         assert written.solved == curve
         rows = list((await read_run(store, written.run)).trials.rows())
         won = [row.trial for row in rows if row.visible is Verdict.PASS]
         assert [sum(trial <= last for trial in won) for last in range(1, len(curve) + 1)] == curve
+    assert len(begins) in (100, 134) and all(len(told) == 1 for told in begins.values()), "one id, one task"
     await store.aclose()
 
 

@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 import stub_model_server
+from processes import is_alive, left_of, seen
 
 from groundwire.core._errors import ModelRejected
 from groundwire.models.model_server import Restarts, Supervisor
@@ -55,18 +55,8 @@ def pids(log: Path) -> list[int]:
     return [int(pid) for line in re.findall(r"^pids (.*)$", log.read_text(), re.MULTILINE) for pid in line.split()]
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def all_gone(wanted: list[int]) -> bool:
-    give_up = time.monotonic() + 30
-    while any(map(alive, wanted)) and time.monotonic() < give_up:
-        time.sleep(0.02)
-    return not any(map(alive, wanted))
+def all_gone(wanted: Iterable[int]) -> bool:
+    return not left_of(seen(wanted))
 
 
 def test_it_starts_once_and_ends_with_all_that_it_started(supervised: Make, log: Path) -> None:
@@ -76,10 +66,10 @@ def test_it_starts_once_and_ends_with_all_that_it_started(supervised: Make, log:
     with urlopen(f"{running.url}/health", timeout=5) as answer:
         assert answer.status == 200
     server, child = pids(log)
-    assert alive(server) and alive(child)
+    assert is_alive(server) and is_alive(child)
     assert log.stat().st_mode & 0o077 == 0
     supervisor.close()
-    assert not alive(server) and not alive(child)
+    assert not is_alive(server) and not is_alive(child)
     with pytest.raises(ModelRejected, match="was closed"):
         supervisor.running()
 
@@ -135,7 +125,7 @@ time.sleep(600)
         os.kill(parent.pid if victim == "ourselves" else keeper, signal.SIGKILL)
         gone = all_gone([server, child] if victim == "ourselves" else [server])
         parent.kill()
-        if alive(child):
+        if is_alive(child):
             os.kill(child, signal.SIGKILL)
     assert gone
 

@@ -56,12 +56,10 @@ if "MyCoin-v0" not in gymnasium.registry:  # each world(…) of a file runs it
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    path = list(sys.path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_worlds.py").write_text(OWN)
     (tmp_path / "crooked.py").write_text("1 / 0")
     yield tmp_path
-    sys.path[:] = path
     sys.modules.pop("my_worlds", None)
     registry.pop("MyCoin-v0", None)
 
@@ -138,11 +136,9 @@ def short():
 
 @pytest.fixture
 def line(tmp_path: Path) -> Iterator[str]:
-    path = list(sys.path)
     (tmp_path / "goal_of_the_line.py").write_text("GOAL = 2\n")
     (tmp_path / "line.py").write_text(LINE)
     yield f"{tmp_path / 'line.py'}"
-    sys.path[:] = path
     sys.modules.pop("goal_of_the_line", None)
     sys.modules.pop("line", None)
 

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 from cli import groundwire
+from processes import open_files
 from sandboxes_here import opened
 
 from groundwire import Candidate, Task, Tree
 from groundwire.core import ConfigError, ExecResult, SandboxCrashed, SandboxUnavailable, Verdict
+from groundwire.core._errors import StorageError
+from groundwire.core._records import Record, RunEnd
 from groundwire.core._signals import Isolation, NoVerdict
 from groundwire.logs._functions import function_task
 from groundwire.memory import InMemoryStore, SqlStore
@@ -122,6 +125,7 @@ def test_a_sandbox_that_is_gone_is_no_verdict_and_none_at_all_is_an_error() -> N
     with reward(TASKS, sandbox=Broken(inner)) as made:  # pyright: ignore[reportArgumentType]
         (one,) = made.score(completions=[answer(0, RIGHT)], task_id="double/0")
     assert (one.reward, one.reason) == (None, NoVerdict.SANDBOX)
+    asyncio.run(inner.aclose())
     with reward(TASKS, sandbox="docker") as made, pytest.MonkeyPatch.context() as patched:
         patched.setenv("DOCKER_HOST", "unix:///nowhere.sock")
         with pytest.raises(SandboxUnavailable):
@@ -151,6 +155,25 @@ def test_all_that_was_judged_is_in_the_ledger_sealed(tmp_path: Path, monkeypatch
     assert {turn.prompt[-1].content for turn in turns} == {"Double it."}
     ran = groundwire("verify", run.id, "--db", store.url, env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")})
     assert ran.code == 0, ran.out
+
+
+def test_sandboxes_are_closed_where_the_run_s_end_can_not_be_written() -> None:
+    class Full(InMemoryStore):
+        async def append(self, *records: Record) -> None:
+            if any(isinstance(record, RunEnd) for record in records):
+                raise StorageError("The disk is full.", do="Free space.")
+            await super().append(*records)
+
+    before = homes()
+    with pytest.raises(StorageError, match="disk is full"), reward(TASKS, store=Full()) as made:
+        made(completions=[answer(0, RIGHT)], task_id="double/0")
+        assert homes() - before
+    assert homes() == before
+
+
+def homes() -> set[Path]:
+    """Of the sandboxes that this process has open."""
+    return {file.parent for file in open_files() if file.parent.name.startswith("groundwire-boxes-")}
 
 
 def test_a_reward_that_was_closed_says_so() -> None:

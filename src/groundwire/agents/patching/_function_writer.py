@@ -2,209 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import doctest
-import re
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from groundwire.agents.patching._stubs import Stub, find_stub
 from groundwire.agents.prompting._templates import load_prompt
 from groundwire.core._candidates import Candidate
 from groundwire.core._contexts import ActorContext
-from groundwire.core._errors import ConfigError, ModelReplyInvalid, TaskError
+from groundwire.core._errors import ConfigError, ModelReplyInvalid
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Completion, Message, Request
 from groundwire.core._prompt_text import inert, printable, unfence
-from groundwire.core._reply_parts import fenced_blocks
-from groundwire.core._tasks import Task
 from groundwire.core._traits import ActorTraits
 from groundwire.models._choice import backend_for
-
-# Functions that have a signature and a docstring and no body yet: found in a tree, filled with what a model wrote.
-
-INDENT = "    "
-LONGEST_SIGNATURE = 4000
-"""Its characters."""
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-@dataclass(frozen=True)
-class Stub:
-    """A function without a body, and the module around it.
-
-    Args:
-        path: the module, in the task's tree.
-        signature: the function's text to the colon before its docstring.
-        doc: its docstring, without what indents it.
-        before: the module's text to the end of the docstring.
-        after: the module's text below the function.
-    """
-
-    path: str
-    signature: str
-    doc: str
-    before: str
-    after: str
-
-    def description(self) -> str:
-        """What the docstring says beside its examples, in one line."""
-        return " ".join(" ".join(part for part in _parts(self.doc) if isinstance(part, str)).split())
-
-    def examples(self) -> list[tuple[str, str]]:
-        """The docstring's examples: what is called, and what it gives."""
-        found = [part for part in _parts(self.doc) if isinstance(part, doctest.Example)]
-        return [(example.source.strip(), example.want.strip()) for example in found]
-
-    def filled(self, reply: str) -> str | None:
-        """The module with the function's body from a reply that goes on after the signature; None where there is none.
-
-        The body ends at the first line that is not indented. Lines at its end that don't parse, since the reply was cut
-        off, are dropped. A reply that begins the function anew, in a fence or not, is read from its own body on.
-        """
-        lines = _body_lines(_behind_signature(reply, self.signature))
-        while lines:
-            text = f"{self.before}{''.join(_without_docstring(lines))}{self.after}"
-            if _parses(text):
-                return text
-            lines.pop()
-        return None
-
-
-def find_stub(task: Task) -> Stub:
-    """The first function of the task's editable files that has no body.
-
-    Raises:
-        TaskError: there is none.
-    """
-    for path in sorted(task.tree.files):
-        if path.endswith(".py") and task.may_edit(path):
-            found = _stub_in(path, task.tree.files[path])
-            if found is not None:
-                return found
-    raise TaskError(
-        f"Task {task.id} has no function to write: none of its editable files has a function without a body.",
-        do="Give a module with a signature, a docstring and `raise NotImplementedError`.",
-    )
-
-
-def _stub_in(path: str, content: bytes) -> Stub | None:
-    try:
-        text = content.decode()
-        module = _parsed(text)
-    except UNREADABLE:
-        return None
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_empty(node):
-            return _stub_of(node, path, text.replace("\r\n", "\n"))
-    return None
-
-
-def _stub_of(node: ast.FunctionDef | ast.AsyncFunctionDef, path: str, text: str) -> Stub:
-    # not splitlines: it also ends lines at characters where Python does not
-    lines = text.split("\n")
-    doc = node.body[0]
-    return Stub(
-        path=path,
-        signature="\n".join(lines[node.lineno - 1 : doc.lineno - 1]).strip(),
-        doc=ast.get_docstring(node) or "",
-        before=_joined(lines[: doc.end_lineno]),
-        after="\n".join(lines[node.end_lineno :]),
-    )
-
-
-def _is_empty(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """True if the function has a docstring below its signature, and nothing that does anything."""
-    own_line = node.body[0].lineno > node.lineno
-    return own_line and ast.get_docstring(node) is not None and all(map(_says_nothing, node.body[1:]))
-
-
-def _says_nothing(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Pass() | ast.Expr(ast.Constant()):
-            return True
-        case ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError"))):
-            return True
-        case _:
-            return False
-
-
-def _joined(lines: list[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _parts(doc: str) -> list[str | doctest.Example]:
-    try:
-        return doctest.DocTestParser().parse(doc)
-    except ValueError:
-        return [doc]
-
-
-def _behind_signature(reply: str, signature: str) -> str:
-    """What stands behind the function's own signature where the reply writes it again, with the imports before it."""
-    name = signature.partition("def ")[2].partition("(")[0].strip()
-    begins = re.compile(rf"^(?:async )?def {re.escape(name)}\(", re.MULTILINE)
-    texts = [*(block.text for block in fenced_blocks(reply)), reply]
-    text, begun = next(((text, found) for text in texts if (found := begins.search(text))), (reply, None))
-    end = _colon(text, begun.end() - 1) if begun else -1
-    before = text[: begun.start()].split("\n") if begun else []
-    if begun is None or end < 0 or any(line[:1] in (" ", "\t") and line.strip() for line in before):
-        return reply  # a body stands before it
-    imports = [line for line in before if line.startswith(("import ", "from "))]
-    first, _, below = text[end:].partition("\n")
-    return "\n" + "".join(f"{INDENT}{line.strip()}\n" for line in (*imports, first) if line.strip()) + below
-
-
-def _colon(text: str, start: int) -> int:
-    """The place behind the colon that ends a signature whose bracket opens at `start`; -1 where there is none."""
-    depth = 0
-    for at in range(start, min(len(text), start + LONGEST_SIGNATURE)):
-        depth += (text[at] in "([{") - (text[at] in ")]}")
-        if text[at] == ":" and not depth:
-            return at + 1
-    return -1
-
-
-def _body_lines(reply: str) -> list[str]:
-    """The body's lines: what stands behind the colon, and all below it up to the first line that is not indented."""
-    first, _, below = reply.partition("\n")
-    kept = [f"{INDENT}{first.strip()}\n"] if first.strip() else []
-    for line in below.split("\n"):
-        if line.strip() and not line.startswith((" ", "\t")):
-            break
-        kept.append(f"{line.rstrip()}\n")
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return kept
-
-
-def _without_docstring(lines: list[str]) -> list[str]:
-    """`lines` without a docstring of the model's own, since the stub has one, and without empty lines before."""
-    try:
-        function = _parsed(f"def f():\n{''.join(lines)}").body[0]
-    except UNREADABLE:
-        return lines
-    assert isinstance(function, ast.FunctionDef)
-    first = 1 if len(function.body) > 1 and ast.get_docstring(function) is not None else 0
-    return lines[function.body[first].lineno - 2 :]
-
-
-def _parses(text: str) -> bool:
-    try:
-        _parsed(text)
-    except UNREADABLE:
-        return False
-    return True
-
-
-def _parsed(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        # an invalid escape in what a model wrote is its own affair
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
-# An actor for models too small to follow instructions: it has them go on writing a function that is begun for them.
 
 GREEDY = "write.greedy"
 SAMPLED = "write.sampled"
@@ -234,7 +43,7 @@ class FunctionWriter:
         ConfigError: an argument is out of range, or the model can't be had.
     """
 
-    traits = ActorTraits(revision=2)
+    traits = ActorTraits(revision=3)
 
     def __init__(
         self, model: str | Backend, *, samples: int = 4, temperature: float = 0.8, max_tokens: int = 128

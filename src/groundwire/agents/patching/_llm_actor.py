@@ -22,6 +22,7 @@ from groundwire.agents.patching._reply_format import (
     FileForm,
     ReplyFormat,
     form_named,
+    of_one_file,
     text_form,
 )
 from groundwire.agents.prompting._structured import complained, replied
@@ -97,7 +98,7 @@ class LLMActor:
             )
         # what a subclass does when it proposes is not known here
         calls_only = type(self).propose is LLMActor.propose
-        self.traits = ActorTraits(needs=Needs(coverage=coverage), calls_only=calls_only, revision=2)
+        self.traits = ActorTraits(needs=Needs(coverage=coverage), calls_only=calls_only, revision=3)
         self._backend = backend_for(model)
         self._instructions = instructions.strip()
         self._temperature = temperature
@@ -199,6 +200,9 @@ class LLMActor:
         relevance = relevance_of(context.tree, signal, context.coverage, sorted(changed))
         view = view_project(task, context.tree, relevance, self._context_tokens, last=changed)
         chosen = self._form_for(form or self._form(view, context), task)
+        if chosen.schema is None and len(view.editable) == 1:
+            (path,) = view.editable
+            chosen = of_one_file(chosen, path, context.tree.files[path].decode("utf-8", "replace"))
         prompt = load_prompt(chosen.prompt)
         instructions = {"instructions": self._instructions or DO_THE_TASK} if "instructions" in prompt.fields() else {}
         messages = prompt.messages(

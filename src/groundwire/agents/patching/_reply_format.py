@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from groundwire.agents.patching._edit_blocks import (
     clean_path,
     parse_answer,
 )
+from groundwire.agents.patching._stubs import defined_by, imports_beside, program_in
 from groundwire.agents.prompting._structured import json_of
 from groundwire.core._contradictions import said_in
 from groundwire.core._errors import CandidateError, Contradiction
@@ -133,6 +135,34 @@ def form_named(name: FileForm, *, may_contradict: bool = False, writes: bool = F
     if may_contradict:
         return ReplyFormat(prompt, partial(_read_either, read=parse_answer), more="may_contradict_v1")
     return ReplyFormat(prompt, parse_answer)
+
+
+def of_one_file(form: ReplyFormat, path: str, text: str) -> ReplyFormat:
+    """The same where one file alone is shown that may be edited: models answer with a program, and don't name its file.
+    One that defines whatever the file does is read as the file's new text.
+
+    Args:
+        form: reads files that are named.
+        path: the file.
+        text: as it is now.
+    """
+    module = program_in(text) if path.endswith(".py") else None
+    if module is None or not defined_by(module):
+        return form
+    return replace(form, read=partial(_read_one_file, read=form.read, path=path, before=text))
+
+
+def _read_one_file(answer: str, read: Callable[[str], tuple[Edit, ...]], path: str, before: str) -> tuple[Edit, ...]:
+    try:
+        return read(answer)
+    except CandidateError:
+        blocks = {block.text for block in fenced_blocks(answer) if block.is_closed and "FILE:" not in answer}
+        programs = [(text, module) for text in sorted(blocks) if (module := program_in(text))]
+        wanted = defined_by(ast.parse(before))
+        whole = [f"{imports_beside(before, module)}{text}" for text, module in programs if wanted <= defined_by(module)]
+        if len(whole) != 1:
+            raise
+        return (WholeFile(path, whole[0]),)
 
 
 def text_form(path: str, *, may_contradict: bool = False) -> ReplyFormat:

@@ -44,7 +44,7 @@ class SearchActor:
         formula: of the fault localisation, `ochiai` or `dstar`.
     """
 
-    traits = ActorTraits(needs=Needs(coverage=True, edit_statistics=True), patient=True, revision=5)
+    traits = ActorTraits(needs=Needs(coverage=True, edit_statistics=True), patient=True, revision=6)
     """It goes through a plan of its own and says when nothing is left: a failure that stays is no standstill."""
 
     def __init__(self, seed: int = 0, *, formula: Literal["ochiai", "dstar"] = "ochiai") -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 
 import libcst as cst
@@ -106,6 +107,9 @@ def assigned_kinds(scope: Site, names: Mapping[str, str], calls: Mapping[str, st
                 hints.setdefault(name, RECEIVERS.get(method, UNKNOWN))
             case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
                 yield from _pairs(target, value, names, calls)
+            case cst.AnnAssign(target=cst.Name(value=name), annotation=annotation, value=value):
+                told = annotation_kind(annotation.annotation)
+                yield name, told or (kind_of(value, names, calls) if value is not None else UNKNOWN)
             case cst.For(target=target, iter=iterable):
                 yield from _loop(target, iterable, names, calls)
             case _:
@@ -163,6 +167,14 @@ class DefinedFunction:
     kind: str
 
 
+class Fit(Enum):
+    """Whether a call fits what the file defines under that name."""
+
+    FITS = 0
+    TOO_FEW = 1
+    TOO_MANY = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Donor:
     """An expression of the file that may be borrowed."""
@@ -186,6 +198,7 @@ class EditContext:
         self.source = source
         self.examples = examples
         self._variables: dict[Site | None, list[Variable]] = {}
+        self._visible: dict[Site, Sequence[Variable]] = {}
         self._kinds: dict[Site, str] = {}
         self._names: dict[Site | None, dict[str, str]] = {}
         self._donors: dict[Site | None, list[Donor]] = {}
@@ -221,8 +234,13 @@ class EditContext:
             self._names[function] = {v.name: v.kind for v in reversed(self.variables(function))}
         return self._names[function]
 
-    def visible(self, site: Site) -> list[Variable]:
+    def visible(self, site: Site) -> Sequence[Variable]:
         """Variables that exist at a site: those bound before it, the nearest binding first."""
+        if site not in self._visible:
+            self._visible[site] = self._found_at(site)
+        return self._visible[site]
+
+    def _found_at(self, site: Site) -> list[Variable]:
         found = [v for v in self.variables(site.function) if v.start < site.start < v.until or v.parameter]
         loop = next((a for a in site.above() if isinstance(a.node, (cst.For, cst.While))), None)
         if loop is not None:
@@ -341,6 +359,41 @@ class EditContext:
             found.append(DefinedFunction(node.name.value, least, len(node.params.params), kind))
         return found
 
+    def fit_of(self, call: Site) -> Fit:
+        """Whether a call gives the function that it names what that takes, as far as the file alone tells."""
+        node = call.node
+        if not isinstance(node, cst.Call) or any(a.star for a in node.args):
+            return Fit.FITS
+        match node.func:
+            case cst.Name(value=name):
+                bound = False
+            case cst.Attribute(value=cst.Name(value="self" | "cls"), attr=cst.Name(value=name)):
+                bound = True
+            case _:
+                return Fit.FITS
+        given = sum(a.keyword is None for a in node.args)
+        keywords = {a.keyword.value for a in node.args if a.keyword is not None}
+        found = {_fit(params, given, keywords) for params in self._signatures.get((name, bound), ())}
+        return found.pop() if len(found) == 1 else Fit.FITS
+
+    @cached_property
+    def _signatures(self) -> Mapping[tuple[str, bool], Sequence[cst.Parameters | None]]:
+        """Name, and whether it is a method's → what all of that name take; None where a decorator or base decides."""
+        found: dict[tuple[str, bool], list[cst.Parameters | None]] = {}
+        for site in self.source.functions:
+            node, owner = site.node, site.parent.parent if site.parent is not None else None
+            assert isinstance(node, cst.FunctionDef)
+            decorators = {d.decorator.value for d in node.decorators if isinstance(d.decorator, cst.Name)}
+            known = len(decorators) == len(node.decorators) and decorators <= {"staticmethod", "classmethod"}
+            method = owner is not None and isinstance(owner.node, cst.ClassDef)
+            taken = _without_owner(node.params) if method and "staticmethod" not in decorators else node.params
+            found.setdefault((node.name.value, method), []).append(taken if known else None)
+            if owner is not None and isinstance(owner.node, cst.ClassDef) and node.name.value == "__init__":
+                # a base, or a metaclass, may decide what making one takes
+                plain = not owner.node.keywords and "__new__" not in self.source.text(owner)
+                found.setdefault((owner.node.name.value, False), []).append(taken if known and plain else None)
+        return found
+
     @cached_property
     def call_kinds(self) -> Mapping[str, str]:
         """Function name → kind it returns."""
@@ -370,6 +423,23 @@ class EditContext:
                 names = frozenset(s.node.value for s in site.walk() if isinstance(s.node, cst.Name))
                 found[text] = Donor(text, binding(node), self.kind(site), site, names)
         return list(found.values())
+
+
+def _without_owner(params: cst.Parameters) -> cst.Parameters:
+    """Without `self`."""
+    if params.posonly_params:
+        return params.with_changes(posonly_params=params.posonly_params[1:])
+    return params.with_changes(params=params.params[1:])
+
+
+def _fit(params: cst.Parameters | None, given: int, keywords: Set[str]) -> Fit:
+    if params is None:
+        return Fit.FITS
+    places = [*params.posonly_params, *params.params]
+    if given > len(places) and not isinstance(params.star_arg, cst.Param):
+        return Fit.TOO_MANY
+    asked = {p.name.value for p in (*places[given:], *params.kwonly_params) if p.default is None}
+    return Fit.TOO_FEW if asked - keywords else Fit.FITS
 
 
 def _function_name(function: Site) -> str:

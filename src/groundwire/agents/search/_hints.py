@@ -61,6 +61,29 @@ _SAID: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
         {"alternative.exception": 4.0, "fallback.caught": 3.0, "except.kind": 2.0},
     ),
     (
+        re.compile(r"ZeroDivisionError: "),
+        {"fallback.else": 8.0, "return.early": 6.0, "cond.add_guard": 3.0, "fallback.or": 3.0, "cond.add_clause": 2.0,
+         "call.bound": 4.0},
+    ),
+    (
+        re.compile(r"RecursionError|maximum recursion depth"),
+        {"return.early": 6.0, "arith.add_term": 3.0, "const.off_by_one": 2.0, "name.swap": 2.0, "expr.hoist": 2.0,
+         "method.swap": 2.0, "call.swap": 2.0, "cond.add_guard": 2.0, "slice.add": 2.0},
+    ),
+    (
+        re.compile(r"(arg is an empty sequence|iterable argument is empty|IndexError: )"),
+        {"return.early": 3.0, "fallback.else": 4.0, "cond.add_guard": 1.5, "cond.add_clause": 1.5, "args.add": 1.5},
+    ),
+    (re.compile(r"Unicode(De|En)codeError: "), {"args.add": 4.0, "str.borrow": 1.5, "str.const": 1.5}),
+    (
+        re.compile(r"NameError: name '\w+' is not defined"),
+        {"import.add": 4.0},
+    ),
+    (
+        re.compile(r"changed size during iteration|mutated during iteration"),
+        {"call.copy": 20.0, "call.wrap": 3.0, "loop.iterable": 3.0},
+    ),
+    (
         re.compile(r"DID NOT RAISE|(Error|Exception) not raised"),
         {"raise.early": 5.0, "stmt.borrow": 3.0, "cond.add_clause": 1.5, "stmt.delete": 0.5},
     ),

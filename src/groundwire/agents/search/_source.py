@@ -10,7 +10,7 @@ import bisect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from string import ascii_letters
 from typing import cast
 
@@ -27,6 +27,12 @@ MAX_DEPTH = 250
 _SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_parameters", "lpar", "rpar"})
 _LAYOUT = (cst.BaseParenthesizableWhitespace, cst.EmptyLine, cst.TrailingWhitespace, cst.Newline, cst.Comment)
 _STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+
+
+@cache
+def _is_a(kind: type[cst.CSTNode], kinds: type[cst.CSTNode] | tuple[type[cst.CSTNode], ...]) -> bool:
+    """As `issubclass`, which takes long for libcst's abstract classes, and is asked for every node again and again."""
+    return issubclass(kind, kinds)
 
 
 @dataclass(slots=True, eq=False)
@@ -71,9 +77,12 @@ class Site:
 
     def walk(self) -> Iterator[Site]:
         """Itself and everything below, in the order of the text."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        waiting: list[Site] = [self]
+        while waiting:
+            site = waiting.pop()
+            yield site
+            if site.children:
+                waiting.extend(reversed(site.children))
 
     def above(self) -> Iterator[Site]:
         """Everything around it, from the inside out."""
@@ -85,12 +94,12 @@ class Site:
     @property
     def is_expression(self) -> bool:
         """True if it is an expression."""
-        return isinstance(self.node, cst.BaseExpression)
+        return _is_a(type(self.node), cst.BaseExpression)
 
     @property
     def is_statement(self) -> bool:
         """True if it is a statement line or a compound statement."""
-        return isinstance(self.node, _STATEMENTS)
+        return _is_a(type(self.node), _STATEMENTS)
 
 
 class SourceFile:

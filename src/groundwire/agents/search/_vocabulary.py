@@ -52,6 +52,7 @@ class UsedNames:
         together: keyword → texts of the keyword arguments that are given in the same calls.
         exceptions: what is raised or caught.
         classes: what `isinstance` asks for.
+        subscripts: text of an object → `[…]` that follows it → the names in that.
     """
 
     functions: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
@@ -64,6 +65,7 @@ class UsedNames:
     together: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     exceptions: dict[str, None] = field(default_factory=dict[str, None])
     classes: dict[str, None] = field(default_factory=dict[str, None])
+    subscripts: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict[str, dict[str, frozenset[str]]])
 
 
 class Vocabulary:
@@ -173,9 +175,30 @@ class Vocabulary:
                     takes.update(dict.fromkeys(n for n in own if n not in ("self", "cls")))
                 case cst.Raise() | cst.ExceptHandler():
                     found.exceptions.update(dict.fromkeys(_exceptions(site)))
+                case cst.Subscript():
+                    self._subscript(site, found)
                 case _:
                     pass
+        imported = (n for n in (*self._imported, *self._classes) if n.endswith(("Error", "Exception")))
+        found.exceptions.update(dict.fromkeys(imported))
         return found
+
+    @cached_property
+    def _classes(self) -> Sequence[str]:
+        return [s.node.name.value for s in self._source.statements if isinstance(s.node, cst.ClassDef)]
+
+    def _subscript(self, site: Site, found: UsedNames) -> None:
+        holder = site.child("value")
+        if (
+            holder is None
+            or site.end - holder.outer[1] > MAX_SUFFIX_BYTES
+            or holder.end - holder.start > MAX_SUFFIX_BYTES
+        ):
+            return
+        text = self._source.data[holder.outer[1] : site.end].decode()
+        names = frozenset(s.node.value for a in site.all("slice") for s in a.walk() if isinstance(s.node, cst.Name))
+        if "\n" not in text:
+            found.subscripts.setdefault(self._source.text(holder), {}).setdefault(text, names)
 
     @cached_property
     def fallbacks(self) -> Sequence[tuple[str, frozenset[str]]]:

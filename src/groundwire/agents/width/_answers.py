@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from html import escape
 
 from groundwire.agents.patching._evidence import (
@@ -14,14 +15,16 @@ from groundwire.agents.patching._evidence import (
     lessons_to_show,
     reflection_as_data,
 )
-from groundwire.agents.patching._function_writer import STOPS, begun_answer, find_stub
+from groundwire.agents.patching._function_writer import STOPS, begun_answer
+from groundwire.agents.patching._stubs import find_stub
 from groundwire.agents.prompting._templates import instructed, load_prompt
-from groundwire.agents.width._options import ChoiceOption, chosen_option, named_option, options_in
+from groundwire.agents.width._options import chosen_option, named_option, options_in
 from groundwire.agents.width._sampling import NOTHING, Extra, Question, SampledAnswer, extra
-from groundwire.core._answers import answer_key, plain_answer, stated_answer
+from groundwire.core._answers import NONE_SAID, answer_key, bare_answer, only_line, plain_answer, stated_answer
 from groundwire.core._candidates import Candidate, check_path
 from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import TaskError
+from groundwire.core._normal_forms import is_mathematical
 from groundwire.core._prompt_text import CHARS_PER_TOKEN, data, head_tail, inert, printable, tagged, unfence
 from groundwire.core._reasoning_text import without_reasoning
 from groundwire.core._signals import Verdict
@@ -49,6 +52,45 @@ def bounded(tag: str, text: str, tokens: int, **attributes: str | int) -> str:
 
 TRIED_SHOWN, TRIED_CHARS = 20, 500
 """Answers that failed, of which an escalated question tells, and characters of each."""
+
+
+_SAYS_OF = re.compile(
+    r"(?P<asked>[^=\n]{3,200}?)\s{0,4}(?:=|\b(?:is|are|was|were|equals)\b(?:\s+equal\s+to\b)?)\s{0,4}(?P<said>[^=\n]{1,200})",
+    re.IGNORECASE,
+)
+_SUM = re.compile(r"[\d)]\s*[-+*/×÷·^%−]\s*[\d(]")
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\s+[^\W\d_]{2,}")
+
+
+def said_of(question: str, answer: str) -> str:
+    """What an answer says of what was asked for, where it says that again first: 5 of "2 + 3 = 5" to "How much is
+    2 + 3?", Paris of "The capital of France is Paris". What stands in the question itself, an option, stays whole."""
+    told, asked = _SAYS_OF.fullmatch(answer), _squeezed(question)
+    if told is None or _squeezed(told["asked"]) not in asked:
+        return answer
+    said = _squeezed(told["said"])
+    is_new = _TWO_WORDS.search(told["asked"]) and said not in asked and not said.startswith("not")
+    return bare_answer(told["said"]) if is_new or _SUM.search(told["asked"]) else answer
+
+
+_NAME = re.compile(
+    r"(?!(?i:sure|ok(?:ay)?|certainly|understood|hello|hi|done)\Z)"
+    r"(?:[^\W_]+|[^\W_a-z][\w.'’-]*(?:,? (?:(?:of|the|and|de|la|von|van|in) ){0,2}[^\W_a-z][\w.'’-]*){1,6})"
+)
+"""One word, or several that begin with capitals."""
+
+
+def unmarked(question: str, text: str) -> str:
+    """The answer of a text that marks none, but says nothing else: a number, a name, an option, or something of what
+    was asked for. Other words are none."""
+    line = only_line(text)
+    answer = said_of(question, line)
+    is_one = answer != line or is_mathematical(plain_answer(line)) or _NAME.fullmatch(line)
+    return answer if is_one or chosen_option(line, options_in(question)) else ""
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\s*_`$\\]+", "", text).casefold()
 
 
 class TextAnswer:
@@ -119,9 +161,11 @@ class TextAnswer:
 
     def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`: the one answer that the text states. Where it states several that differ, there is none."""
-        options = options_in(context.task.prompt)
-        answer = stated_answer(text, lambda said: self._form(said, options)).answer
-        key = self._form(answer, options)
+        question = context.task.prompt
+        options = options_in(question)
+        stated = stated_answer(text, lambda said: self._form(said, question))
+        answer = said_of(question, stated.answer) if stated.problem != NONE_SAID else unmarked(question, text)
+        key = self._form(answer, question)
         if not key:
             return None
         option = chosen_option(answer, options)
@@ -131,10 +175,10 @@ class TextAnswer:
 
     def key_of(self, candidate: Candidate, context: ActorContext) -> str:
         """See `Asking`: the normal form of what was written to the file, else the candidate's digest."""
-        options = options_in(context.task.prompt)
-        return answer_key(candidate, self.path, lambda said: self._form(said, options))
+        return answer_key(candidate, self.path, lambda said: self._form(said, context.task.prompt))
 
-    def _form(self, answer: str, options: Sequence[ChoiceOption]) -> str:
+    def _form(self, answer: str, question: str) -> str:
+        answer, options = said_of(question, answer), options_in(question)
         option = chosen_option(answer, options) if options else None
         return plain_answer(option.label) if option else self._normalise(answer)
 

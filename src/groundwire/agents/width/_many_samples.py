@@ -20,7 +20,9 @@ from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInval
 from groundwire.core._ids import seed_in
 from groundwire.core._models import Backend, Completion, Message, Request, made_of_samples
 from groundwire.core._prompt_text import data, inert, printable
+from groundwire.core._reply_parts import fenced_blocks
 from groundwire.core._tasks import Task
+from groundwire.core._traits import ActorTraits
 from groundwire.models._choice import backend_for
 
 OPINION = "judge_own"
@@ -61,7 +63,11 @@ class NamedFunction:
     def read(self, text: str, context: ActorContext) -> SampledAnswer | None:
         """See `Asking`: the function, and what stands below it as far as it is Python."""
         name, path = self._asked(context)
-        lines = f"def {name}({printable(text).partition('```')[0]}".splitlines()
+        said = printable(text)
+        begun = re.compile(rf"^def {name}\(", re.MULTILINE)
+        whole = (begun.search(block.text) and block.text for block in fenced_blocks(said))
+        written = next(filter(None, whole), None) or f"def {name}({said.partition('```')[0]}"
+        lines = written.splitlines()
         before = context.task.tree.files[path].decode("utf-8", "replace")
         while lines:
             whole = "\n".join((before, *lines, ""))
@@ -111,6 +117,8 @@ class ManySamples:
         ConfigError: an argument is out of range, or the model can't be had.
     """
 
+    traits = ActorTraits(revision=2)
+
     def __init__(
         self,
         model: str | Backend,
@@ -144,7 +152,7 @@ class ManySamples:
             ModelError, BudgetExceeded: from `context.call`.
             TaskError: the task asks for nothing that `asking` can make.
         """
-        question = self._asking.question(context, told=False)
+        question = self._asking.question(context, told=False).asked_of(self._backend)
         request = Request(
             messages=question.messages,
             n=n,

@@ -141,7 +141,7 @@ class RefinedBestOfN:
             TaskError: the task asks for nothing that `asking` can make.
         """
         asking = self._asking
-        question = asking.question(context)
+        question = asking.question(context).asked_of(self._sampler.backend)
         drafts = await self._sampler.drafts(context, asking, question, drawn(self._samples, context, n), phase=0)
         texts = [without_reasoning(draft.text) for draft in drafts]
         answers = [steps_of(text)[:MOST_STEPS] for text in texts]

@@ -14,14 +14,14 @@ from groundwire.core._contexts import ActorContext
 from groundwire.core._errors import CandidateError, ConfigError, ModelReplyInvalid
 from groundwire.core._ids import PHASES_PER_PROPOSAL, seed_in
 from groundwire.core._models import Backend, Completion, Message, Request, SwitchPenalty
-from groundwire.core._traits import ActorTraits, Needs
+from groundwire.core._traits import ActorTraits, BackendTraits, Needs
 from groundwire.models._chat import all_of
 from groundwire.models._choice import backend_for
 
-REVISED = ActorTraits(needs=Needs(episode=True), revision=3)
+REVISED = ActorTraits(needs=Needs(episode=True), revision=4)
 """Of methods that ask for answers: they know what the episode has judged, by what it says. The second revision since
 answers are read in whatever form models give them, and compared by one normal form; the third since what judges and
-moderators say is, too."""
+moderators say is, too; the fourth since a short reply is an answer without a mark, and whole functions are read."""
 CONTROL = replace(REVISED, grounded=False)
 """Of those that revise or judge themselves."""
 
@@ -63,6 +63,13 @@ class Question:
     messages: tuple[Message, ...]
     prompt_digest: str
     stop: tuple[str, ...] = ()
+
+    def asked_of(self, backend: Backend) -> Question:
+        """The same for a backend that may not go on with a begun answer (`BackendTraits.continues`): it would begin
+        anew, and what a begun answer ends at, a fence, would cut it off there. So it is asked for a whole answer."""
+        if self.messages[-1].role != "assistant" or BackendTraits.of(backend).continues:
+            return self
+        return replace(self, messages=self.messages[:-1], stop=())
 
 
 @dataclass(frozen=True)
@@ -200,7 +207,10 @@ class Sampler:
         """
         questions = [question] if isinstance(question, Question) else question
         asked = [one for one in questions for _ in range(n)]
-        requests = [self._request(context, one, phase, i, top_logprobs) for i, one in enumerate(asked, first)]
+        requests = [
+            self._request(context, one.asked_of(self.backend), phase, i, top_logprobs)
+            for i, one in enumerate(asked, first)
+        ]
         calls = [self._call(context, request) for request in requests]
         return [_draft(completion, asking, context) for completion in await all_of(calls)]
 
@@ -317,8 +327,10 @@ def drawn(samples: int, context: ActorContext, n: int) -> int:
 
 def _why_nothing(drafts: Sequence[Draft]) -> str:
     problems = Counter("what can't be read" if d.answer else stated_answer(d.text).problem or NONE_SAID for d in drafts)
-    told = ", ".join(f"{count} {problem}" for problem, count in problems.most_common())
-    return f"No answer: {len(drafts)} texts of the model hold {told or 'nothing'}."
+    told = ", ".join(
+        f"{count} × {problem}" if len(problems) > 1 else problem for problem, count in problems.most_common()
+    )
+    return f"No answer to judge; in {len(drafts)} text{'s' * (len(drafts) != 1)} of the model: {told or 'nothing'}."
 
 
 def _draft(completion: Completion, asking: Asking, context: ActorContext) -> Draft:

@@ -68,6 +68,8 @@ def is_question(task: Task) -> bool:
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _CLOSED = frozenset({"yes", "no", "noanswer"})
+_SUM = re.compile(r"(?=[^=]{0,200}\d\s{0,4}[-+*/×÷·−])[\d\s.,()$+*/×÷·−-]{1,200}=\s*([^=]{1,200})")
+"""A sum of numbers and its result, which is what a key without an equals sign asks for."""
 
 
 def words_of(text: str) -> list[str]:
@@ -84,7 +86,9 @@ def is_right(said: str, answers: Sequence[str], compare: Compare) -> bool:
         mine = words_of(said)
         return any(mine == words_of(answer) for answer in answers)
     mine = plain_answer(said)
-    return bool(mine) and any(mine == plain_answer(answer) for answer in answers)
+    sums = _SUM.fullmatch(said.strip())
+    result = plain_answer(sums[1]) if sums else mine
+    return bool(mine) and any(plain_answer(key) == (mine if "=" in key else result) for key in answers)
 
 
 def word_f1(said: str, answers: Sequence[str]) -> float:

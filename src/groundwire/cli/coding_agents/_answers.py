@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import BaseModel, Field
 
 from groundwire.cli.coding_agents._judge_once import JudgedTree
@@ -13,6 +15,8 @@ from groundwire.graphs import EpisodeResult
 
 CASES_SHOWN = 20
 MESSAGE_LINES = 12
+MESSAGES_CHARS = 8_000
+"""Of all messages of an answer together, about 2,000 tokens; cases behind that have one line each."""
 LINE_CHARS = 200
 NAME_CHARS = 300
 NAMES_SHOWN = 30
@@ -39,14 +43,17 @@ class VerifyAnswer(BaseModel):
     """What the project's tests say of a work tree."""
 
     verdict: Verdict
-    reason: str = Field(description="why there is no verdict, or why it ended")
+    project: str = Field(description="the folder that was judged")
+    reason: str = Field(description="why there is no verdict, or how it ended; empty: tests fail")
     detail: str
     signal_id: str = Field(description="the sealed signal; a failing one is what `reflect` asks for")
     run_id: str
     passed: int
     cases: int
     failing: list[FailingCase]
-    more_failing: int = Field(description="failing cases that are not listed")
+    more_failing: int = Field(
+        description="failing cases that are not listed; they are in the resource groundwire://signals/ID/2, 3, …"
+    )
     hidden_tests: Verdict | None = Field(description="what they said, and nothing more; null: none, or not asked")
     controls: ControlsSaid | None
     unforgeable: bool | None = Field(description="tests and code were judged in two boxes; null: nothing passed")
@@ -60,6 +67,7 @@ class RepairAnswer(BaseModel):
     """What a repair came to."""
 
     verdict: Verdict
+    project: str = Field(description="the folder that was repaired")
     reason: str
     detail: str
     patch: str = Field(description="a verified patch for `git apply`, not applied; empty where there is none")
@@ -98,7 +106,7 @@ class RunSaid(BaseModel):
     """One run of the ledger."""
 
     run_id: str
-    project: str
+    project: str = Field(description="its folder, as the tools take it")
     graph: str
     created_at: str
     verdict: str
@@ -136,27 +144,47 @@ def said(text: str) -> str:
     return "\n".join([*cut, *lines[-MESSAGE_LINES:]])
 
 
-def failing_cases(signal: Signal | None) -> tuple[list[FailingCase], int]:
-    """Those of visible tests that are shown, and how many are not."""
+def failing_cases(signal: Signal | None, page: int = 1) -> tuple[list[FailingCase], int]:
+    """Those of visible tests that are shown, and how many are not.
+
+    Args:
+        signal: what a tool saw.
+        page: which of them, `CASES_SHOWN` at a time, counted from 1.
+    """
     found = signal.evidence.failed() if signal is not None and signal.origin is not Origin.HIDDEN_TESTS else ()
-    shown = [
-        FailingCase(id=name(case.id), result=str(case.result), message=said(case.message))
-        for case in found[:CASES_SHOWN]
-    ]
+    shown: list[FailingCase] = []
+    left = MESSAGES_CHARS
+    for case in found[(page - 1) * CASES_SHOWN : page * CASES_SHOWN]:
+        message = said(case.message)
+        if len(message) > left:
+            message = plain(message, limit=LINE_CHARS)
+        left -= len(message)
+        shown.append(FailingCase(id=name(case.id), result=str(case.result), message=message))
     return shown, len(found) - len(shown)
 
 
-def verify_answer(judged: JudgedTree) -> VerifyAnswer:
-    """A judging as it is told."""
+def reason_said(reason: StopReason | str) -> str:
+    """Why an episode ended. One judging proposes nothing, so that nothing is left to propose says nothing."""
+    return "" if reason == StopReason.EXHAUSTED else str(reason)
+
+
+def verify_answer(judged: JudgedTree, folder: Path) -> VerifyAnswer:
+    """A judging as it is told.
+
+    Args:
+        judged: what came of it.
+        folder: what was judged.
+    """
     signal, result, work = judged.signal, judged.result, judged.work
     evidence = signal.evidence if signal is not None and signal.origin is not Origin.HIDDEN_TESTS else None
     failing, more = failing_cases(signal)
-    reason = str(signal.reason) if signal is not None and signal.reason is not None else str(result.stop_reason)
+    reason = str(signal.reason) if signal is not None and signal.reason is not None else reason_said(result.stop_reason)
     detail = result.detail if result.stop_reason is not StopReason.HIDDEN_FAILED else "the hidden tests fail"
     error = f" {result.error.do}" if result.error is not None and result.error.do else ""
     controls = evidence.controls if evidence is not None else None
     return VerifyAnswer(
         verdict=result.verdict,
+        project=name(str(folder)),
         reason=reason,
         detail=plain(detail + error, limit=600),
         signal_id=signal.id if signal else "",
@@ -192,8 +220,15 @@ def _next(result: EpisodeResult, *, left_out: bool) -> str:
     return f"Nothing is verified. Mend what the reason names: it is no failure of your change, and no success.{ours}"
 
 
-def repair_answer(result: EpisodeResult, *, tests_from: str, left_out: tuple[str, ...]) -> RepairAnswer:
-    """A repair as it is told."""
+def repair_answer(result: EpisodeResult, folder: Path, *, tests_from: str, left_out: tuple[str, ...]) -> RepairAnswer:
+    """A repair as it is told.
+
+    Args:
+        result: what came of it.
+        folder: what was to be repaired.
+        tests_from: the commit whose tests judge.
+        left_out: tests and configuration that were not used.
+    """
     is_verified = result.stop_reason is StopReason.VERIFIED and result.best is not None
     patch = result.patch if is_verified else ""
     is_long = len(patch) > PATCH_CHARS
@@ -205,6 +240,7 @@ def repair_answer(result: EpisodeResult, *, tests_from: str, left_out: tuple[str
         then = "No patch: nothing that was tried passes." if result.verdict is Verdict.FAIL else "Nothing to apply."
     return RepairAnswer(
         verdict=result.verdict,
+        project=name(str(folder)),
         reason=str(result.stop_reason),
         detail=plain(detail, limit=600),
         patch="" if is_long else patch,

@@ -17,24 +17,24 @@ from typing import Annotated, Any, TypeVar
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import Field
+from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
+from pydantic import Field, ValidationError
 
 from groundwire import __version__
 from groundwire.cli._repair import build, open_store
 from groundwire.cli._run_state import end_of_run
 from groundwire.cli._verify import check_data
 from groundwire.cli.coding_agents import _answers as answers
-from groundwire.cli.coding_agents._judge_once import judge_once
+from groundwire.cli.coding_agents._judge_once import NAME, judge_once
 from groundwire.cli.coding_agents._session import Projects, ToolSession, ended
 from groundwire.cli.coding_agents._work_tree import WorkTree, commit_of
 from groundwire.core._errors import ConfigError, GroundwireError, RecordNotFound
-from groundwire.core._records import EpisodeEnd, EpisodeRecord, Record, TrialRecord
+from groundwire.core._records import EpisodeEnd, EpisodeRecord, Record, RunRecord, TrialRecord
 from groundwire.core._seal import FileKeys, verify
 from groundwire.core._settings import Settings
 from groundwire.core._signals import Origin, Signal
 from groundwire.core._signatures import failure_frames, failure_signature
-from groundwire.core._text import plain
+from groundwire.core._text import first_problem, plain
 from groundwire.graphs.run._outside_reflection import episode_of, reflect_from_outside
 from groundwire.memory._checking import check_run
 
@@ -60,10 +60,16 @@ FIX = (
 )
 
 Project = Annotated[
-    str, Field(max_length=4096, description="The project's root: absolute, or relative to the server's only root.")
+    str,
+    Field(
+        max_length=4096,
+        description="Folder of the project, absolute or relative to the server's root. Left out: that root itself.",
+    ),
 ]
-SignalId = Annotated[str, Field(max_length=64, pattern=r"^[0-9A-Za-z-]*$", description="A signal's id.")]
-Seconds = Annotated[float, Field(gt=0, le=86_400, description="The most wall seconds.")]
+SignalId = Annotated[
+    str, Field(max_length=64, pattern=r"^[0-9A-Za-z-]*$", description="Id of a failing signal, as `verify` gave it.")
+]
+Seconds = Annotated[float, Field(gt=0, le=86_400, description="The most wall seconds that it may take.")]
 Ctx = Context[Any, Any]
 
 
@@ -94,7 +100,7 @@ class GroundwireServer:
             tree = await asyncio.to_thread(self.read, folder, patch, min(limit, seconds))
             async with self._store() as store:
                 told = {"by": "mcp", "folder": str(folder)}
-                return answers.verify_answer(await judge_once(tree, store, asked=told, told=_teller(tell)))
+                return answers.verify_answer(await judge_once(tree, store, asked=told, told=_teller(tell)), folder)
 
         return await self._run(work, ctx)
 
@@ -113,7 +119,7 @@ class GroundwireServer:
                     task, run_id=run_id, seed=settings.seed, observers=(_teller(tell),), on_error="end"
                 )
                 await end_of_run(store, run_id)
-            return answers.repair_answer(result, tests_from=tree.tests_from, left_out=tree.left_out)
+            return answers.repair_answer(result, folder, tests_from=tree.tests_from, left_out=tree.left_out)
 
         return await self._run(work, ctx)
 
@@ -170,19 +176,24 @@ class GroundwireServer:
                 found.append(
                     answers.RunSaid(
                         run_id=run.id,
-                        project=answers.name(episodes[0].task_id),
+                        project=answers.name(_folder_of(episodes[0]) or ""),
                         graph=answers.name(run.graph),
-                        created_at=run.created_at[:19],
+                        created_at=f"{run.created_at[:19]}Z",
                         verdict=str(end.verdict) if end else "not ended",
-                        reason=str(end.stop_reason) if end else "",
+                        reason=_reason_of(run, end) if end else "",
                     )
                 )
                 if len(found) == most:
                     break
         return answers.HistoryAnswer(runs=found)
 
-    async def signal_text(self, signal_id: str) -> str:
-        """A signal as JSON, and whether it is as it was sealed."""
+    async def signal_text(self, signal_id: str, page: int = 1) -> str:
+        """A signal as JSON, and whether it is as it was sealed.
+
+        Args:
+            signal_id: its id.
+            page: which of its failing cases, twenty at a time.
+        """
         async with self._store() as store:
             signal = await self._signal(store, signal_id)
             try:
@@ -190,7 +201,7 @@ class GroundwireServer:
                 is_sealed, why = True, ""
             except GroundwireError as error:
                 is_sealed, why = False, error.what
-        failing, more = answers.failing_cases(signal)
+        failing, more = answers.failing_cases(signal, page)
         about = signal.model_dump(
             mode="json", include={"id", "run_id", "episode_id", "trial", "verdict", "origin", "issuer", "created_at"}
         )
@@ -257,7 +268,7 @@ class GroundwireServer:
         return signal
 
     def _is_ours(self, episode: EpisodeRecord, folder: Path | None) -> bool:
-        of = json.loads(episode.task).get("folder")
+        of = _folder_of(episode)
         return self.projects.holds(of) and (folder is None or of == str(folder))
 
     async def _run(self, work: Callable[[float, Callable[[str], None]], Coroutine[Any, Any, Done]], ctx: Ctx) -> Done:
@@ -273,6 +284,14 @@ class GroundwireServer:
         if lines:
             await ctx.report_progress(len(lines), None, lines[-1])
         return done
+
+
+def _folder_of(episode: EpisodeRecord) -> str | None:
+    return json.loads(episode.task).get("folder")
+
+
+def _reason_of(run: RunRecord, end: EpisodeEnd) -> str:
+    return answers.reason_said(end.stop_reason) if run.graph == NAME else str(end.stop_reason)
 
 
 def _teller(tell: Callable[[str], None]) -> Callable[[Record], None]:
@@ -313,18 +332,31 @@ async def _safely(work: Coroutine[Any, Any, Done]) -> Done:
         raise ToolError(plain(str(error) or "it took too long, and was ended")) from error
 
 
-class _NamedArguments(MCPServer):
-    """Refuses an argument that a tool does not have: what was meant by it would silently not hold."""
+class _ForModels(MCPServer):
+    """Tells a model in a line what was wrong with its arguments, and describes tools without the indentation of their
+    source. Refuses an argument that a tool does not have: what was meant by it would silently not hold."""
+
+    async def list_tools(self) -> list[Tool]:
+        """See `MCPServer`."""
+        tools = await super().list_tools()
+        return [t.model_copy(update={"description": " ".join((t.description or "").split())}) for t in tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """See `MCPServer`."""
-        tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
-        known: dict[str, Any] = arguments if tool is None else tool.input_schema.get("properties", {})
+        tools = {tool.name: tool for tool in await self.list_tools()}
+        if name not in tools:
+            raise ToolError(f"There is no tool {plain(name, limit=80)}. There are: {', '.join(tools)}.")
+        known: dict[str, Any] = tools[name].input_schema.get("properties", {})
         if unknown := sorted(arguments.keys() - known.keys()):
             raise ToolError(f"{name} has no argument {plain(', '.join(unknown))}. It has: {', '.join(known)}.")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {plain(first_problem(error.__cause__), limit=400)}") from error
+            raise
 
 
 def make_server(own: GroundwireServer) -> MCPServer:
@@ -333,7 +365,7 @@ def make_server(own: GroundwireServer) -> MCPServer:
     Args:
         own: what does the work.
     """
-    server = _NamedArguments("groundwire", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+    server = _ForModels("groundwire", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     looks = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
     @server.tool(annotations=looks)
@@ -362,7 +394,7 @@ def make_server(own: GroundwireServer) -> MCPServer:
         project: Project = "",
         question: Annotated[str, Field(max_length=4000, description="What fails, in words.")] = "",
         signal_id: SignalId = "",
-        most: Annotated[int, Field(ge=1, le=10)] = 3,
+        most: Annotated[int, Field(ge=1, le=10, description="The most lessons.")] = 3,
     ) -> answers.RecallAnswer:
         """Lessons that earlier failures of this project, or of its family, have taught; with a failing signal's id
         those of the same failure first."""
@@ -370,7 +402,7 @@ def make_server(own: GroundwireServer) -> MCPServer:
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False))
     async def reflect(  # pyright: ignore[reportUnusedFunction]
-        signal_id: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z-]+$")],
+        signal_id: Annotated[SignalId, Field(min_length=1)],
         text: Annotated[str, Field(min_length=1, max_length=4000, description="What was wrong, what to do next time.")],
         by: Annotated[str, Field(max_length=200, description="Who says so: your model's name.")] = "",
     ) -> answers.ReflectAnswer:
@@ -380,7 +412,11 @@ def make_server(own: GroundwireServer) -> MCPServer:
 
     @server.tool(annotations=looks)
     async def audit(  # pyright: ignore[reportUnusedFunction]
-        ctx: Ctx, project: Project = ""
+        ctx: Ctx,
+        project: Annotated[
+            str,
+            Field(max_length=4096, description="A folder or a Python file to read; left out: the server's root."),
+        ] = "",
     ) -> answers.AuditAnswer:
         """Says of each loop of an agent's graph in this folder, or file, whether anything outside the model decides
         that it goes round. Reads the source; runs nothing."""
@@ -388,7 +424,7 @@ def make_server(own: GroundwireServer) -> MCPServer:
 
     @server.tool(annotations=looks)
     async def history(  # pyright: ignore[reportUnusedFunction]
-        project: Project = "", most: Annotated[int, Field(ge=1, le=50)] = 10
+        project: Project = "", most: Annotated[int, Field(ge=1, le=50, description="The most runs.")] = 10
     ) -> answers.HistoryAnswer:
         """The newest runs on these projects, and what they came to."""
         return await _safely(own.history(project, most))
@@ -403,6 +439,11 @@ def make_server(own: GroundwireServer) -> MCPServer:
     async def signal(signal_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
         """A signal: verdict, failing cases, and whether it is as it was sealed."""
         return await read(own.signal_text(signal_id))
+
+    @server.resource("groundwire://signals/{signal_id}/{page}", mime_type="application/json")
+    async def failing_page(signal_id: str, page: int) -> str:  # pyright: ignore[reportUnusedFunction]
+        """The same with more of its failing cases: twenty at a time, counted from 1."""
+        return await read(own.signal_text(signal_id, max(1, page)))
 
     @server.resource("groundwire://reports/{run_id}", mime_type="application/json")
     async def report(run_id: str) -> str:  # pyright: ignore[reportUnusedFunction]

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -204,5 +204,6 @@ async def ended(command: Sequence[str], folder: Path, env: dict[str, str]) -> tu
         # whoever is cancelled while it starts waits for that: asyncio would kill it alone, and not what it has started
         process = await starting
         if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended, and asyncio has not heard of it yet
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()

@@ -83,7 +83,8 @@ class WorkTree:
             try:
                 present = patched(present, patch, "work tree")
             except TaskError as error:
-                raise TaskError(error.what, do="Make it against the work tree as it stands.") from error
+                do = "Give a unified diff, as `git diff` prints it, against the work tree as it stands."
+                raise TaskError(error.what, do=do) from error
         hidden: Mapping[str, bytes] = task.hidden.tree.files if task.hidden else {}
         changes, modes = _difference(task.tree, _without(present, hidden))
         left_out = tuple(sorted(path for path in changes if not _may_count(task, path)))

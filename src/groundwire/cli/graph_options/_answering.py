@@ -77,7 +77,13 @@ def _router(m: Making) -> Actor:
 
 
 def _judge_of(m: Making) -> Backend:
-    return m.other_model(m.needed("judge", "a model that judges, another one than the author"))
+    judge = m.other_model(m.needed("judge", "a model that judges, another one than the author"))
+    if judge.model == m.model.model:
+        raise ConfigError(
+            f"{judge.model} would judge its own answers, and models agree with themselves.",
+            do="Name another model with --judge.",
+        )
+    return judge
 
 
 def _best_of_n(m: Making) -> Actor:

@@ -88,7 +88,9 @@ class RoundTableOptions(AnswerOptions):
 
     seat: Annotated[list[str] | None, Flag("A further model at the table (may be repeated).")] = None
     rounds: Rounds = 2
-    same_model: Annotated[bool, Flag("Let one model sit in several seats; it then agrees with itself.")] = False
+    same_model: Annotated[bool, Flag("Let one model sit in several seats: a control, since it agrees with itself.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

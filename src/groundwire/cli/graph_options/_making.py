@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire import agents
-from groundwire.agents.patching._function_writer import find_stub
+from groundwire.agents.patching._stubs import find_stub
 from groundwire.cli._parts import GraphParts, backend_of
 from groundwire.core._contexts import Tool
 from groundwire.core._errors import ConfigError, TaskError
@@ -71,10 +71,11 @@ class Making:
         """The same, where nothing else will do."""
         if path := self.path:
             return path
-        raise ConfigError(
-            f"Nothing says into which file of {self.task.id} the answer goes.",
-            do='Name it with --answer FILE, or allow one file alone in task.toml:  editable = ["answer.txt"]',
-        )
+        programs = [glob for glob in self.task.editable if glob.endswith(".py") and not set("*?[") & set(glob)]
+        cure = 'Name it with --answer FILE, or allow one file alone in task.toml:  editable = ["answer.txt"]'
+        if len(programs) == len(self.task.editable) == 1:
+            cure = f"A program is no answer unless you say so:  --answer {programs[0]}"
+        raise ConfigError(f"Nothing says into which file of {self.task.id} the answer goes.", do=cure)
 
     @property
     def asking(self) -> agents.Asking:

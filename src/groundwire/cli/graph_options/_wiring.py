@@ -211,5 +211,6 @@ def graph_of(m: Making) -> FeedbackGraph:
     if m.graph not in ANSWERING:
         return MAKERS[m.graph](m)
     hidden = None if m.task.hidden is None else m.parts.hidden(m.task)
-    control = {} if card(m.graph).grounded else {"allow_ungrounded": True}
+    is_control = not card(m.graph).grounded or getattr(m.options, "same_model", False)
+    control = {"allow_ungrounded": True} if is_control else {}
     return builder(m.graph)(ANSWERING[m.graph](m), m.judge(), hidden=hidden, width=m.parts.width, **control)

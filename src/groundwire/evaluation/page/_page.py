@@ -43,13 +43,14 @@ class Listed:
     links: Sequence[tuple[str, str]]
 
 
-def render_page(report: Report, *, title: str = "groundwire report", episodes_at: str = "") -> str:
+def render_page(report: Report, *, title: str = "groundwire report", episodes_at: str = "", back_to: str = "") -> str:
     """One HTML document: no script, nothing from elsewhere, everything escaped.
 
     Args:
         report: what is shown.
         title: of the document.
         episodes_at: where an episode's own page is, up to its id (`/episode/`); empty: it has none.
+        back_to: address of the page that leads to all others; empty: there is none.
     """
     environment = Environment(
         loader=PackageLoader("groundwire.evaluation.page"),
@@ -63,6 +64,7 @@ def render_page(report: Report, *, title: str = "groundwire report", episodes_at
     return environment.get_template("report.html").render(
         title=title,
         episodes_at=episodes_at,
+        back_to=back_to,
         report=report,
         groups=groups_of(report),
         anchors={label: {one.anchor for one in listed} for label, listed in sets.items()},

@@ -346,7 +346,10 @@ def _cure(path: tuple[str, ...], wiring: Wiring) -> str:
     if unknown and own_actor is None and critic is None:
         return _cure_of_unknown(unknown)
     actor = own_actor or first(Role.ACTOR, wiring.roles) or "write"
-    tool = first(Role.TOOL, path) or first(Role.TOOL, wiring.roles)
+    # the one that judges what this actor makes, rather than a baseline's
+    judges = {edge.target for edge in wiring.edges if edge.source == actor}
+    names = sorted(wiring.roles, key=lambda name: name not in judges)
+    tool = first(Role.TOOL, path) or first(Role.TOOL, names)
     via = f'via="{critic}", ' if critic else ""
     line = f'graph.refine("{tool or "test"}", {via}to="{actor}")'
     if tool is None:

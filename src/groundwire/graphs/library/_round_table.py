@@ -28,15 +28,25 @@ CARD = GraphCard(
 
 
 def round_table(
-    actor: RoundTable, judge: Tool, *, critic: Critic | None = None, hidden: Tool | None = None, width: int = 1
+    actor: RoundTable,
+    judge: Tool,
+    *,
+    critic: Critic | None = None,
+    hidden: Tool | None = None,
+    width: int = 1,
+    allow_ungrounded: bool = False,
 ) -> FeedbackGraph:
     """The graph; `compile` it with a store, a budget and a sandbox.
 
     Args:
-        actor: seats different models.
+        actor: seats different models. One model in several seats is a control, which `compile` refuses unless
+            `allow_ungrounded` is True.
         judge: the check outside the model.
         critic: reflects on what failed; none by default.
         hidden: has the last word on what passed, once.
         width: of what the actor came to, how many are judged in a trial.
+        allow_ungrounded: lets in a control, see `FeedbackGraph`.
     """
-    return judged_outside("round_table", actor, judge, critic=critic, hidden=hidden, width=width)
+    return judged_outside(
+        "round_table", actor, judge, critic=critic, hidden=hidden, width=width, allow_ungrounded=allow_ungrounded
+    )

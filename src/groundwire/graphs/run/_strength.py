@@ -36,6 +36,7 @@ class Strength:
         survived: what was changed in those that no test noticed, a line each.
         out_of_time: True if the seconds were used up first.
         untested: those of `survived` that leave out a clause of a condition: no test says what that is for.
+        anti_patterns: shapes of the patch that pass such tests without solving anything, a line each.
     """
 
     killed: int = 0
@@ -43,6 +44,7 @@ class Strength:
     survived: tuple[str, ...] = ()
     out_of_time: bool = False
     untested: tuple[str, ...] = ()
+    anti_patterns: tuple[str, ...] = ()
 
     @property
     def share(self) -> float | None:
@@ -52,11 +54,11 @@ class Strength:
     @property
     def is_weak(self) -> bool:
         """True if the tests let too much pass for their PASS to say much."""
-        return self.killed < WEAK_BELOW * self.judged or bool(self.untested)
+        return self.killed < WEAK_BELOW * self.judged or bool(self.untested or self.anti_patterns)
 
     def as_data(self) -> dict[str, Any]:
         """For `--json`."""
-        told = {"survived": list(self.survived), "untested": list(self.untested)}
+        told = {name: list(getattr(self, name)) for name in ("survived", "untested", "anti_patterns")}
         return {**asdict(self), **told, "share": self.share, "weak": self.is_weak}
 
 
@@ -99,7 +101,15 @@ async def measure_strength(
                         untested.append(mutant.note)
     except TimeoutError:
         out_of_time = True
-    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested))
+    return Strength(killed, judged, tuple(survived), out_of_time, tuple(untested), shapes_of(candidate, task))
+
+
+def shapes_of(candidate: Candidate, task: Task) -> tuple[str, ...]:
+    """The anti-patterns of a patch, read off its text and that of the visible tests."""
+    from groundwire.agents.search._mutants import changed_lines
+    from groundwire.tools._anti_patterns import anti_patterns
+
+    return anti_patterns(candidate, task.public(), changed_lines(task.tree, candidate))
 
 
 async def keep_strength(store: Store, episode_id: str, strength: Strength) -> None:
@@ -114,8 +124,8 @@ async def strength_of(store: Store, episode_id: str) -> Strength | None:
         said: dict[str, Any] = json.loads(await store.artifact(_key(episode_id)))
     except RecordNotFound:
         return None
-    untested = tuple(said.get("untested", ()))  # ledgers of before know of none
-    return Strength(said["killed"], said["judged"], tuple(said["survived"]), said["out_of_time"], untested)
+    later = (tuple(said.get(name, ())) for name in ("untested", "anti_patterns"))  # ledgers of before know of none
+    return Strength(said["killed"], said["judged"], tuple(said["survived"]), said["out_of_time"], *later)
 
 
 def _key(episode_id: str) -> str:

@@ -108,7 +108,7 @@ _INFO = SandboxInfo(kind="harbor")
 class GroundwireAgent(_Base):
     """A grounded loop as an agent that `harbor run` can name.
 
-        harbor run -p TASK --agent-import-path groundwire.integrations.harbor:GroundwireAgent -m openai/gpt-5-mini
+        harbor run -p TASK --agent groundwire.integrations.harbor:GroundwireAgent -m openai/gpt-5-mini
             --ak test="python -m pytest -q"
 
     It reads the project out of the environment, lets a model or a program propose, judges each proposal by a command in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from groundwire.core._candidates import Candidate
@@ -17,6 +18,7 @@ from groundwire.logs.runs._logged import LoggedEpisode, LoggedTrial, seen
 
 _STEP = re.compile(r"^(Thought|Action|Observation)(?: \d+)?: ?", re.MULTILINE)
 ACTION_CHARS = 500
+ID_CHARS = 12
 
 
 def episodes_of(file: Path, *, family: str) -> Iterator[LoggedEpisode]:
@@ -30,8 +32,10 @@ def episodes_of(file: Path, *, family: str) -> Iterator[LoggedEpisode]:
         if isinstance(row, Answered):
             # an answer that is there twice, as wrong and as never given, counts once
             trials.setdefault(row.question, {}).setdefault(row.trial, row)
-    for number, (question, rows) in enumerate(trials.items()):
-        task = world_task(f"{family}/{number}", family, question)
+    for question, rows in trials.items():
+        asked = world_task(family, family, question)
+        # no number: each log has its questions in an order of its own, and a task has one id in all of them
+        task = replace(asked, id=f"{family}/{asked.tree.digest[:ID_CHARS]}")
         yield LoggedEpisode(task, tuple(_trials(task, rows, file.name)))
 
 

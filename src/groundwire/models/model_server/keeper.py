@@ -20,7 +20,6 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-POLL_S = 0.05
 
 
 def main(grace_s: float, program: list[str]) -> int:
@@ -41,28 +40,25 @@ def main(grace_s: float, program: list[str]) -> int:
     except OSError as error:
         print(f"{program[0]} can't be started: {error}", file=sys.stderr, flush=True)
         return 127
-    while child.poll() is None:
-        ready, _, _ = select.select([0], [], [], POLL_S)
+    ended = os.pidfd_open(child.pid)
+    while ended not in (ready := select.select([0, ended], [], [])[0]):
         if ready and not os.read(0, 1):
-            _end(child, grace_s)
+            _send(child.pid, signal.SIGTERM)
+            select.select([ended], [], [], grace_s)
             break
+    # before its status is asked for: then the number of its group may be somebody else's
+    _send(child.pid, signal.SIGKILL)
     status = child.wait()
-    _end_all_that_is_left(child.pid)
+    _end_all_that_is_left()
     return status if status >= 0 else 128 - status
 
 
-def _end(child: subprocess.Popen[bytes], grace_s: float) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(grace_s)
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
+def _send(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # whoever led it may have left it
+        os.killpg(group, number)
 
 
-def _end_all_that_is_left(group: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+def _end_all_that_is_left() -> None:
     while left := _children():
         for process in left:
             with suppress(ProcessLookupError):

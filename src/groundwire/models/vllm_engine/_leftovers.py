@@ -26,8 +26,8 @@ class Leftovers:
 
     def __init__(self) -> None:
         self._watch: subprocess.Popen[str] | None = None
-        self._before: set[int | None] = set()
-        self._processes: dict[int, BaseProcess] = {}
+        self._before: set[BaseProcess] = set()
+        self._processes: set[BaseProcess] = set()
 
     @contextmanager
     def noticing(self) -> Generator[None]:
@@ -36,7 +36,7 @@ class Leftovers:
             yield from self._noticing()
 
     def _noticing(self) -> Generator[None]:
-        self._before = {process.pid for process in multiprocessing.active_children()}
+        self._before = set(multiprocessing.active_children())
         self._watch = subprocess.Popen(
             [sys.executable, "-I", str(WATCH)], stdin=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -57,7 +57,7 @@ class Leftovers:
 
     def kill(self) -> None:
         """Kills the engine's processes; for one that is still being started."""
-        for process in list(self._processes.values()):
+        for process in list(self._processes):
             process.kill()
 
     def end(self) -> None:
@@ -69,17 +69,16 @@ class Leftovers:
             watch.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             watch.wait(END_TIMEOUT_S)
-        for process in self._processes.values():
+        for process in self._processes:
             process.join(END_TIMEOUT_S)  # nobody else waits for what was killed
 
     def _tell(self) -> None:
         watch = self._watch
         if watch is None or watch.stdin is None:
             return
-        for process in multiprocessing.active_children():
-            new = process.pid is not None and process.pid not in self._before | self._processes.keys()
-            if new and process.pid is not None and NAME in process.name:
-                self._processes[process.pid] = process
+        for process in set(multiprocessing.active_children()) - self._before - self._processes:
+            if process.pid is not None and NAME in process.name:
+                self._processes.add(process)
                 with suppress(OSError):
                     watch.stdin.write(f"{process.pid}\n")
                     watch.stdin.flush()

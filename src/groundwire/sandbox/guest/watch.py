@@ -125,11 +125,15 @@ def end_descendants() -> None:
     """
     give_up = time.monotonic() + KILL_S
     while time.monotonic() < give_up:
-        for pid in descendants(os.getpid()):
-            try:
-                os.kill(pid, signals.SIGKILL)
-            except ProcessLookupError:
-                continue
+        found = descendants(os.getpid())
+        family = {os.getpid(), *found}
+        for pid in found:
+            # who was reaped below us meanwhile may have left the number to somebody else
+            if _parent(pid) in family:
+                try:
+                    os.kill(pid, signals.SIGKILL)
+                except ProcessLookupError:
+                    continue
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass

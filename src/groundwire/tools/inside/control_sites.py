@@ -1,24 +1,59 @@
-"""Rewrites test modules so that each assertion can be controlled: where it stands, it asks `controls` what to compare.
+"""Rewrites test modules so that each assertion can be controlled: it asks `control_answers` what it is to compare.
 
-The form is the same whether a case is turned round or not: only the answers of `controls` tell one from the other.
+The form is the same whether a case is turned round or not: only the answers tell one from the other.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.control_questions import (
+        CONTROLS,
+        again,
+        ask,
+        contrary_of,
+        name_of,
+        negated,
+        through,
+        through_call,
+        through_yes,
+        with_argument,
+        with_array,
+        with_element,
+        with_operand,
+        with_operand_of,
+        with_part,
+    )
     from groundwire.tools.inside.expected_sides import CLEAN, LITERAL, Modules, Ranks, Sides
 else:
+    from _gw_control_questions import (
+        CONTROLS,
+        again,
+        ask,
+        contrary_of,
+        name_of,
+        negated,
+        through,
+        through_call,
+        through_yes,
+        with_argument,
+        with_array,
+        with_element,
+        with_operand,
+        with_operand_of,
+        with_part,
+    )
     from _gw_expected_sides import CLEAN, LITERAL, Modules, Sides
 
-CONTROLS = "@gw"
-"""The name in a test module; no name that is written in Python can be it."""
+ANSWERS = "_gw_control_answers"
+"""What the assertions ask."""
+NOWHERE = -1
+"""The number of no assertion."""
 CHANGED_VALUE, NEGATION = "changed_value", "negation"
 EQUALITIES = frozenset(
     {
@@ -56,12 +91,8 @@ PREDICATE = re.compile(
     r"|equivalent|compatible)$"
 )
 """What functions are called that answer with yes or no, and change nothing by that."""
-WORKED_OUT = frozenset(
-    {"sorted", "list", "tuple", "set", "frozenset", "dict", "len", "sum", "min", "max", "reversed", "enumerate", "zip",
-     "range", "str", "any", "all", "abs"}
-)  # fmt: skip
-"""Built-in functions that change nothing, so that what they are given can be worked out once more."""
-NOT_TWICE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)
+CHECKS = re.compile(r"_?(check|assert|verify|expect|ensure|compare|same|equal)")
+"""What functions are called that assert something of two things for the tests."""
 MEASURES = frozenset({"abs", "fabs", "round", "float", "norm"})
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
@@ -110,7 +141,7 @@ def instrument(
     for function, owner in sides.functions:
         sides.enter(owner)
         _Function(function, path, file, sides, add, asserting).rewrite()
-    tree.body.insert(_after_head(tree), ast.Import([ast.alias("_gw_controls", CONTROLS)], lineno=1, col_offset=0))
+    tree.body.insert(_after_head(tree), ast.Import([ast.alias(ANSWERS, CONTROLS)], lineno=1, col_offset=0))
     ast.fix_missing_locations(tree)
 
 
@@ -123,9 +154,9 @@ def names_denied(tree: ast.Module) -> set[str]:
             asked = [node.operand]
         elif isinstance(node, ast.Compare):
             asked = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and _name_of(node).startswith("assert") and _name_of(node) != "assertTrue":
+        elif isinstance(node, ast.Call) and name_of(node).startswith("assert") and name_of(node) != "assertTrue":
             asked = node.args
-        found |= {_name_of(call) for one in asked for call in ast.walk(one) if isinstance(call, ast.Call)}
+        found |= {name_of(call) for one in asked for call in ast.walk(one) if isinstance(call, ast.Call)}
     return found
 
 
@@ -169,12 +200,17 @@ class _Function:
                 self._with(node)
             elif isinstance(node, (ast.Expr, ast.Assign)):
                 self._call(node)
+            elif isinstance(node, ast.If):
+                self._failure(node)
         strong = any(kind == CHANGED_VALUE for _, kind, _ in self._found)
         for node, kind, change in self._found:
             last = getattr(node, "end_lineno", node.lineno) or node.lineno
             name = f"{self._path}:{node.lineno}:{node.col_offset}"
             alone = kind == CHANGED_VALUE or not strong
             change(self._add(Site(name, self._file, node.lineno, last, kind, alone)))
+        for node in ast.walk(self._function):
+            if isinstance(node, ast.Call):
+                self._side_by_side(node)
 
     def _rank(self, node: ast.AST) -> int:
         return self._sides.rank(node, self._scope)
@@ -186,13 +222,29 @@ class _Function:
         if strong is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: setattr(node, "test", strong(site))))
         elif (said := self._said_by_the_project(node.test)) is not None:
-            self._found.append((node, NEGATION, lambda site: _through_yes(said, site)))
+            self._found.append((node, NEGATION, lambda site: through_yes(said, site)))
         else:
-            self._found.append((node, NEGATION, lambda site: setattr(node, "test", _ask("truth", site, node.test))))
+            self._found.append((node, NEGATION, lambda site: setattr(node, "test", ask("truth", site, node.test))))
+
+    def _failure(self, node: ast.If) -> None:
+        """`if got != 6: pytest.fail()`"""
+        denied = self._denied(node.test) if _fails(node) else None
+        if denied is not None:
+            self._found.append((node, CHANGED_VALUE, lambda site: setattr(node, "test", denied(site))))
+
+    def _side_by_side(self, call: ast.Call) -> None:
+        """`zip(f(x), [1, 2])`, where what is expected is only looked at as far as the project goes."""
+        first = {"zip": 0, "map": 1}.get(getattr(call.func, "id", ""))
+        if first is None or any(isinstance(arg, ast.Starred) for arg in call.args) or self._rank(call.func) > CLEAN:
+            return
+        ranks = [self._rank(arg) for arg in call.args[first:]]
+        if ranks and min(ranks) <= CLEAN < max(ranks):
+            places: list[ast.expr] = [ast.Constant(first + n) for n, rank in enumerate(ranks) if rank <= CLEAN]
+            through(call, NOWHERE, "side_by_side", ast.Tuple(places, ast.Load()))
 
     def _said_by_the_project(self, test: ast.expr) -> ast.Call | None:
         """`m.is_right(x)`, where the project's own yes decides; None for anything else."""
-        theirs = isinstance(test, ast.Call) and self._rank(test.func) > CLEAN and PREDICATE.search(_name_of(test))
+        theirs = isinstance(test, ast.Call) and self._rank(test.func) > CLEAN and PREDICATE.search(name_of(test))
         if not theirs or not isinstance(test, ast.Call) or not (test.args or test.keywords):
             return None
         starred = any(isinstance(arg, ast.Starred) for arg in test.args) or any(k.arg is None for k in test.keywords)
@@ -208,7 +260,7 @@ class _Function:
         call = node.value
         if not isinstance(call, ast.Call):
             return
-        name = _name_of(call)
+        name = name_of(call)
         if name in RAISES or name in WARNS:
             if len(call.args) > 1:
                 self._raising(node, call)
@@ -218,31 +270,35 @@ class _Function:
             return
         if name in OF_MOCKS and isinstance(call.func, ast.Attribute):
             if name in CALLED and not any(isinstance(a, ast.Starred) for a in call.args):
-                self._found.append((node, CHANGED_VALUE, lambda site: _through(call, site, "called")))
+                self._found.append((node, CHANGED_VALUE, lambda site: through(call, site, "called")))
             else:
-                self._found.append((node, NEGATION, lambda site: _through_call(call, site, -1)))
+                self._found.append((node, NEGATION, lambda site: through_call(call, site, -1)))
             return
         place = self._expected_argument(name, call.args, theirs=theirs)
+        if place is None and theirs and CHECKS.match(name) and len(call.args) > 1:
+            place = 1  # whichever is the expected one: where the candidate asserts by itself, either has to count
         if place is None and theirs and not name.startswith("assert"):
             return
         if place is not None:
-            self._found.append((node, CHANGED_VALUE, lambda site: _through_call(call, site, place)))
+            self._found.append((node, CHANGED_VALUE, lambda site: through_call(call, site, place)))
             return
-        inner = self._condition(call.args[0]) if name == "assertTrue" and call.args else None
+        inner = None
+        if name in ("assertTrue", "assertFalse") and call.args:
+            inner = (self._condition if name == "assertTrue" else self._denied)(call.args[0])
         said = self._said_by_the_project(call.args[0]) if name == "assertTrue" and call.args else None
         if inner is not None:
             self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, inner(site))))
         elif said is not None:
-            self._found.append((node, NEGATION, lambda site: _through_yes(said, site)))
+            self._found.append((node, NEGATION, lambda site: through_yes(said, site)))
         elif any(self._rank(a) > LITERAL for a in (*call.args, *(k.value for k in call.keywords))) or not call.args:
-            self._found.append((node, NEGATION, lambda site: _through_call(call, site, -1)))
+            self._found.append((node, NEGATION, lambda site: through_call(call, site, -1)))
 
     def _raising(self, node: ast.stmt, call: ast.Call) -> None:
-        name = _name_of(call)
+        name = name_of(call)
         if (name in RAISES or name in WARNS) and call.args and not isinstance(call.args[0], ast.Starred):
-            ask = "error" if name in RAISES else "warning"
+            what = "error" if name in RAISES else "warning"
             old = call.args[0]
-            self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, _ask(ask, site, old))))
+            self._found.append((node, CHANGED_VALUE, lambda site: call.args.__setitem__(0, ask(what, site, old))))
 
     def _expected_argument(self, name: str, args: Sequence[ast.expr], *, theirs: bool) -> int | None:
         if not (name in EQUALITIES or theirs) or len(args) < 2 or any(isinstance(a, ast.Starred) for a in args[:2]):
@@ -253,13 +309,15 @@ class _Function:
         """How an expression is made to ask for another value, so that it must become false; None where it can't be."""
         if isinstance(test, ast.Compare):
             return self._comparison(test) if self._distance(test) is None else self._distance(test)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return contrary_of(self._denied(test.operand))
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             return self._first_of(test, test.values)
         if isinstance(test, ast.Call) and (by_name := self._by_name(test)) is not None:
             return by_name
-        if isinstance(test, ast.Call) and _name_of(test) == "all" and isinstance(test.func, ast.Attribute):
+        if isinstance(test, ast.Call) and name_of(test) == "all" and isinstance(test.func, ast.Attribute):
             inner = self._condition(test.args[0] if test.args else test.func.value)  # of an array
-            return None if inner is None else _with_array(test, inner)
+            return None if inner is None else with_array(test, inner)
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 1:
             argument = test.args[0]
             if test.func.id == "bool":
@@ -267,19 +325,46 @@ class _Function:
             if test.func.id == "all" and isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
                 element = argument.elt
                 inner = self._condition(element)
-                return _with_element(test, argument, inner or (lambda site: _ask("truth", site, element)))
+                return with_element(test, argument, inner or (lambda site: ask("truth", site, element)))
         return None
 
-    def _first_of(self, test: ast.expr, parts: list[ast.expr]) -> Callable[[int], ast.expr] | None:
+    def _denied(self, test: ast.expr) -> Callable[[int], ast.expr] | None:
+        """The same for an expression that has to be false, so that it must become true."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return contrary_of(self._condition(test.operand))
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+            return self._first_of(test, test.values, self._denied)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot)):
+            same = ast.Eq() if isinstance(test.ops[0], ast.NotEq) else ast.Is()
+            as_same = ast.copy_location(ast.Compare(test.left, [same], test.comparators), test)
+            return contrary_of(self._comparison(as_same)) if len(test.ops) == 1 else None
+        if isinstance(test, ast.Compare):
+            return contrary_of(self._distance(test, negated(test)))
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "any" and test.args:
+            argument = test.args[0]
+            if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
+                element = argument.elt
+                inner = self._denied(element)
+                return with_element(
+                    test, argument, inner or (lambda site: negated(ask("truth", site, negated(element))))
+                )
+        return None
+
+    def _first_of(
+        self,
+        test: ast.expr,
+        parts: list[ast.expr],
+        change: Callable[[ast.expr], Callable[[int], ast.expr] | None] | None = None,
+    ) -> Callable[[int], ast.expr] | None:
         for place, part in enumerate(parts):
-            inner = self._condition(part)
+            inner = (change or self._condition)(part)
             if inner is not None:
-                return _with_part(test, parts, place, inner)
+                return with_part(test, parts, place, inner)
         return None
 
     def _by_name(self, test: ast.Call) -> Callable[[int], ast.expr] | None:
         """A call whose name says that it compares two things, the object that it is a method of among them."""
-        name, args = _name_of(test), test.args
+        name, args = name_of(test), test.args
         if any(isinstance(arg, ast.Starred) for arg in args[:2]):
             return None
         if name in SAYS_EQUAL and len(args) >= 2:
@@ -290,18 +375,23 @@ class _Function:
                 place = None
         else:
             place = None
-        return None if place is None else _with_argument(test, args, place, "far" if "close" in name else "other")
+        return None if place is None else with_argument(test, args, place, "far" if "close" in name else "other")
 
-    def _distance(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
-        """`abs(a - b) < c`, and the same rounded: the expected one of `a` and `b` is what is changed."""
+    def _distance(self, test: ast.Compare, holds: ast.expr | None = None) -> Callable[[int], ast.expr] | None:
+        """`abs(a - b) < c`, and the same rounded: the expected one of `a` and `b` is what is changed.
+
+        Args:
+            test: the comparison.
+            holds: what has to be true; None: the comparison itself.
+        """
         for side in (test.left, *test.comparators):
             inner = side
-            while isinstance(inner, ast.Call) and inner.args and _name_of(inner) in MEASURES:
+            while isinstance(inner, ast.Call) and inner.args and name_of(inner) in MEASURES:
                 inner = inner.args[0]
             if inner is not side and isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
                 lower = _lower(self._rank(inner.left), self._rank(inner.right))
                 if lower is not None:
-                    return _with_operand_of(test, inner, lower)
+                    return with_operand_of(holds or test, inner, lower)
         return None
 
     def _comparison(self, test: ast.Compare) -> Callable[[int], ast.expr] | None:
@@ -316,10 +406,10 @@ class _Function:
             if isinstance(operator, ast.Is) and not isinstance(sides[place + lower], ast.Constant):
                 continue
             if len(test.ops) == 1:
-                ask = "equal" if isinstance(operator, ast.Eq) else "same"
-                more = [_again(sides[place + lower])] if ask == "equal" else []
-                return lambda site, s=lower: _ask(ask, site, ast.Constant(s), *more, test.left, test.comparators[0])
-            return lambda site, at=place + lower: _with_operand(test, at, site)
+                what = "equal" if isinstance(operator, ast.Eq) else "same"
+                more = [again(sides[place + lower])] if what == "equal" else []
+                return lambda site, s=lower: ask(what, site, ast.Constant(s), *more, test.left, test.comparators[0])
+            return lambda site, at=place + lower: with_operand(test, at, site)
         return None
 
 
@@ -328,106 +418,12 @@ def _lower(left: int, right: int) -> int | None:
     return None if left == right else int(right < left)
 
 
-def _name_of(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
-
-
-def _ask(what: str, site: int, *parts: ast.expr) -> ast.expr:
-    """A call of `controls`, where the last of its parts stands."""
-    function = ast.Attribute(ast.Name(CONTROLS, ast.Load()), what, ast.Load())
-    return _placed(ast.Call(function, [ast.Constant(site), *parts], []), parts[-1])
-
-
-def _again(expected: ast.expr) -> ast.expr:
-    """A function that works an expected value out again, where that is made of names and does nothing else."""
-    parts = list(ast.walk(expected))
-    plain = all(
-        isinstance(part.func, ast.Name) and part.func.id in WORKED_OUT for part in parts if isinstance(part, ast.Call)
-    )
-    names = any(isinstance(part, ast.Name) and part.id not in WORKED_OUT for part in parts)
-    if not plain or not names or any(isinstance(part, NOT_TWICE) for part in parts):
-        return ast.Constant(None)
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(nothing, copy.deepcopy(expected))
-
-
-def _placed(new: Any, old: ast.AST) -> Any:
-    """The new node, and all that is new in it, at the place of an old one."""
-    ast.copy_location(new, old)
-    for part in ast.walk(new):
-        if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
-            ast.copy_location(part, old)
-    return new
-
-
-def _through(call: ast.Call, site: int, what: str, *told: ast.expr) -> None:
-    """`f(a, b)` becomes a call of `controls` that makes the call, and is told more before the function."""
-    asked: Any = _ask(what, site, *told, call.func)
-    call.args = [*asked.args, *call.args]
-    call.func = asked.func
-
-
-def _through_call(call: ast.Call, site: int, place: int) -> None:
-    """Likewise for an assertion; `place` is the expected argument, -1: none."""
-    _through(call, site, "call", ast.Constant(place), ast.Constant(None) if place < 0 else _again(call.args[place]))
-
-
-def _through_yes(call: ast.Call, site: int) -> None:
-    """Likewise for a function that answers with yes or no."""
-    _through(call, site, "yes", ast.Constant(_name_of(call)))
-
-
-def _with_part(
-    test: ast.expr, parts: list[ast.expr], place: int, inner: Callable[[int], ast.expr]
-) -> Callable[[int], ast.expr]:
-    def change(site: int) -> ast.expr:
-        parts[place] = inner(site)
-        return test
-
-    return change
-
-
-def _with_element(test: ast.expr, comprehension: Any, inner: Callable[[int], ast.expr]) -> Callable[[int], ast.expr]:
-    def change(site: int) -> ast.expr:
-        comprehension.elt = inner(site)
-        return test
-
-    return change
-
-
-def _with_array(test: ast.Call, inner: Callable[[int], ast.expr]) -> Callable[[int], ast.expr]:
-    def change(site: int) -> ast.expr:
-        if test.args:
-            test.args[0] = inner(site)
-        else:
-            setattr(test.func, "value", inner(site))  # noqa: B010  an attribute, as was seen before
-        return test
-
-    return change
-
-
-def _with_argument(test: ast.Call, args: list[ast.expr], place: int, ask: str) -> Callable[[int], ast.expr]:
-    def change(site: int) -> ast.expr:
-        args[place] = _ask(ask, site, args[place])
-        return _ask("kept", site, test)
-
-    return change
-
-
-def _with_operand_of(test: ast.Compare, difference: ast.BinOp, lower: int) -> Callable[[int], ast.expr]:
-    def change(site: int) -> ast.expr:
-        name = "right" if lower else "left"
-        setattr(difference, name, _ask("far", site, getattr(difference, name)))
-        return _ask("kept", site, test)
-
-    return change
-
-
-def _with_operand(test: ast.Compare, place: int, site: int) -> ast.expr:
-    old = test.left if place == 0 else test.comparators[place - 1]
-    new = _ask("other", site, old)
-    if place == 0:
-        test.left = new
-    else:
-        test.comparators[place - 1] = new
-    return test
+def _fails(node: ast.If) -> bool:
+    """True for a branch that only tells a failure."""
+    last = node.body[-1]
+    if node.orelse:
+        return False
+    if isinstance(last, ast.Raise) and last.exc is not None:
+        error = last.exc.func if isinstance(last.exc, ast.Call) else last.exc
+        return getattr(error, "attr", getattr(error, "id", "")) in ("AssertionError", "failureException")
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and name_of(last.value) == "fail"

@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.crossing_classes import borrowed
     from groundwire.tools.inside.crossing_codec import type_of
-    from groundwire.tools.inside.crossing_stubs import Module, borrowed
+    from groundwire.tools.inside.crossing_modules import Module
 else:
+    from _gw_crossing_classes import borrowed
     from _gw_crossing_codec import type_of
-    from _gw_crossing_stubs import Module, borrowed
+    from _gw_crossing_modules import Module
 
 _frame: Callable[[int], types.FrameType] = vars(sys)["_getframe"]
 _TEXT = (str, bytes, bytearray, memoryview)

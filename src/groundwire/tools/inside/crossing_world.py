@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.tools.inside.crossing_classes import Asks
     from groundwire.tools.inside.crossing_codec import inside
-    from groundwire.tools.inside.crossing_stubs import Asks
 else:
     from _gw_crossing_codec import inside
 

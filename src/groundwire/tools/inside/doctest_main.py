@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groundwire.tools.inside.controls import Controls
-    from groundwire.tools.inside.crossing import make_crossing
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, controls_of, cut, explain, read_settings
+    from groundwire.tools.inside.recorder import (
+        CaseTimeout,
+        Recorder,
+        controls_of,
+        crossing_of,
+        cut,
+        explain,
+        read_settings,
+    )
 else:
-    from _gw_crossing import make_crossing
     from _gw_lines import Lines
-    from _gw_recorder import CaseTimeout, Recorder, controls_of, cut, explain, read_settings
+    from _gw_recorder import CaseTimeout, Recorder, controls_of, crossing_of, cut, explain, read_settings
 
 Found = list[tuple[str, doctest.DocTest]]
 
@@ -30,7 +36,7 @@ def prepare() -> Any:
     settings = read_settings()
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
     controls = controls_of(recorder)
-    crossing = make_crossing(settings, recorder, controls)
+    crossing = crossing_of(settings, recorder, controls)
     docstrings: dict[str, dict[str, str]] = settings["crossing"]["docstrings"] if crossing is not None else {}
 
     def run(arguments: list[str]) -> int:

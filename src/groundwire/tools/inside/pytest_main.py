@@ -7,15 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.tools.inside.crossing import make_crossing
     from groundwire.tools.inside.fixed_files import FixedFiles
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.recorder import Recorder, controls_of, read_settings
+    from groundwire.tools.inside.recorder import Recorder, controls_of, crossing_of, read_settings
 else:
-    from _gw_crossing import make_crossing
     from _gw_fixed_files import FixedFiles
     from _gw_lines import Lines
-    from _gw_recorder import Recorder, controls_of, read_settings
+    from _gw_recorder import Recorder, controls_of, crossing_of, read_settings
 
 OLDEST = (7, 0)
 
@@ -50,7 +48,7 @@ def prepare() -> Any:
     controls = controls_of(recorder)
     if controls is not None:
         controls.install_pytest()
-    crossing = make_crossing(settings, recorder, controls)
+    crossing = crossing_of(settings, recorder, controls)
     fixed_files = FixedFiles(recorder, settings["fixed_files"])
     plugin = Plugin(
         recorder,

@@ -34,6 +34,17 @@ def controls_of(recorder: Recorder) -> Any:
     return make_controls(recorder)
 
 
+def crossing_of(settings: dict[str, Any], recorder: Recorder, controls: Any) -> Any:
+    """What keeps the candidate apart; imported where it is asked for, since it takes long. See `make_crossing`."""
+    if not settings.get("crossing"):
+        return None
+    if TYPE_CHECKING:
+        from groundwire.tools.inside.crossing import make_crossing
+    else:
+        from _gw_crossing import make_crossing
+    return make_crossing(settings["crossing"], recorder, controls)
+
+
 def read_settings() -> dict[str, Any]:
     """What our side of the sandbox's wall wants to be done."""
     with open(os.path.join(os.environ["GROUNDWIRE_SUPPORT"], "_gw_settings.json"), encoding="utf-8") as file:

@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groundwire.tools.inside.controls import Controls
-    from groundwire.tools.inside.crossing import make_crossing
     from groundwire.tools.inside.lines import Lines
-    from groundwire.tools.inside.recorder import CaseTimeout, Recorder, controls_of, explain, origin_of, read_settings
+    from groundwire.tools.inside.recorder import (
+        CaseTimeout,
+        Recorder,
+        controls_of,
+        crossing_of,
+        explain,
+        origin_of,
+        read_settings,
+    )
 else:
-    from _gw_crossing import make_crossing
     from _gw_lines import Lines
-    from _gw_recorder import CaseTimeout, Recorder, controls_of, explain, origin_of, read_settings
+    from _gw_recorder import CaseTimeout, Recorder, controls_of, crossing_of, explain, origin_of, read_settings
 
 _RANK = {"": 0, "passed": 1, "skipped": 2, "xfailed": 3, "error": 4, "failed": 5}
 _FIXTURE = re.compile(r"(setUpClass|setUpModule|tearDownClass|tearDownModule) \((.+)\)")
@@ -31,7 +37,7 @@ def prepare() -> Any:
     lines = Lines(recorder, settings["lines"]) if settings["lines"] is not None else None
 
     controls = controls_of(recorder)
-    crossing = make_crossing(settings, recorder, controls)
+    crossing = crossing_of(settings, recorder, controls)
 
     def run(arguments: list[str]) -> int:
         sys.argv[0] = "python -m unittest"

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from groundwire.agents.patching._edit_apply import candidate_from
 from groundwire.agents.patching._edit_blocks import MAX_ANSWER_CHARS, WholeFile, parse_answer
-from groundwire.agents.patching._function_writer import UNREADABLE, Stub, find_stub
 from groundwire.agents.patching._reply_format import read_text
+from groundwire.agents.patching._stubs import Stub, find_stub, imports_beside, program_in
 from groundwire.core._candidates import Candidate
 from groundwire.core._errors import CandidateError, TaskError
 from groundwire.core._prompt_text import printable, unfence
@@ -103,9 +102,9 @@ def _program(said: str, rest: str, task: Task, path: str) -> str | None:
     before = task.tree.files.get(path, b"").decode("utf-8", "replace")
     stub = _stub(task, path)
     for code in _codes(said):
-        module = _parsed(code)
+        module = program_in(code)
         if module is not None and _defines(module, stub):
-            return f"{_imports_beside(before, module)}{code.strip()}\n"
+            return f"{imports_beside(before, module)}{code.strip()}\n"
     if stub is not None:
         return stub.filled(rest)
     return None
@@ -134,18 +133,9 @@ def _cut_off(code: str) -> str | None:
     """The longest beginning of cut-off code that is a program."""
     lines = code.split("\n") if len(code) <= MOST_CUT_OFF else []
     for end in range(len(lines) - 1, max(0, len(lines) - 40), -1):
-        if _parsed("\n".join(lines[:end])) is not None:
+        if program_in("\n".join(lines[:end])) is not None:
             return "\n".join(lines[:end])
     return None
-
-
-def _parsed(code: str) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid escape in what a model wrote is its own affair
-        try:
-            return ast.parse(code)
-        except UNREADABLE:
-            return None
 
 
 def _defines(module: ast.Module, stub: Stub | None) -> bool:
@@ -153,22 +143,8 @@ def _defines(module: ast.Module, stub: Stub | None) -> bool:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     if stub is None:
         return any(isinstance(node, (*kinds, ast.Assign, ast.AnnAssign)) for node in module.body)
-    name = stub.signature.partition("def ")[2].partition("(")[0].strip()
+    name = stub.name
     assigned = (target for node in module.body if isinstance(node, ast.Assign) for target in node.targets)
     return any(isinstance(node, kinds) and node.name == name for node in module.body) or any(
         isinstance(target, ast.Name) and target.id == name for target in assigned
     )
-
-
-def _imports_beside(before: str, module: ast.Module) -> str:
-    """What the file imports now and the answer does not: a model that was shown them writes the function alone."""
-    known = _parsed(before)
-    if known is None:
-        return ""
-    # imports alone: a hostile expression can be nested too deep to be walked
-    theirs = {ast.dump(node) for node in module.body if isinstance(node, ast.Import | ast.ImportFrom)}
-    kept = [node for node in known.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    lines = [ast.unparse(node) for node in kept if ast.dump(node) not in theirs]
-    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in module.body):
-        return ""  # nothing may stand before that
-    return "".join(f"{line}\n" for line in lines)

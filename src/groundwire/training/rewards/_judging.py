@@ -265,12 +265,14 @@ class RewardJudge:
 
     async def aclose(self) -> None:
         """Ends what it started, and writes the run's end."""
-        if self._ledger is not None:
-            await self._ledger.aclose()
-        while self._sandboxes:
-            _, sandbox = self._sandboxes.popitem()
-            if isinstance(sandbox, ForkServers) or sandbox is not self._choice:
-                await sandbox.aclose()
+        try:
+            if self._ledger is not None:
+                await self._ledger.aclose()
+        finally:
+            while self._sandboxes:
+                _, sandbox = self._sandboxes.popitem()
+                if isinstance(sandbox, ForkServers) or sandbox is not self._choice:
+                    await sandbox.aclose()
 
 
 def score_of(seen: Mapping[str, Observation], rules: RewardRules) -> ScoredCompletion:

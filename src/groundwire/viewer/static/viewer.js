@@ -4,18 +4,31 @@
 const main = document.getElementById("main");
 const state = document.getElementById("live-state");
 
+// an answer, or in words why there is none: the viewer may have ended under an open page
+async function ask(address) {
+  try {
+    const answer = await fetch(address, { credentials: "same-origin" });
+    if (answer.ok) return { text: await answer.text() };
+    return { why: answer.status === 403 ? STARTED_ANEW : "It could not be fetched: " + answer.status + "." };
+  } catch {
+    return { why: "The viewer does not answer. Is it still running?" };
+  }
+}
+const STARTED_ANEW = "The viewer was started anew: open the address that it printed.";
+
 async function fill(details) {
   const from = details.dataset.src;
   if (!from || details.dataset.filled) return;
   details.dataset.filled = "yes";
-  const answer = await fetch(from, { credentials: "same-origin" });
+  const answer = await ask(from);
   const body = document.createElement("div");
-  if (answer.ok) {
-    // the server escapes all that is not its own, and its policy lets no script in this run
-    body.innerHTML = await answer.text();
+  if (answer.why) {
+    body.textContent = answer.why;
+    body.setAttribute("role", "status");
+    delete details.dataset.filled; // opened once more it is asked for again
   } else {
-    body.textContent = "It could not be fetched: " + answer.status + ".";
-    delete details.dataset.filled;
+    // the server escapes all that is not its own, and its policy lets no script in this run
+    body.innerHTML = answer.text;
   }
   for (const child of [...details.children]) if (child.tagName !== "SUMMARY") child.remove();
   details.append(body);
@@ -25,41 +38,76 @@ document.addEventListener("toggle", (event) => {
   if (event.target instanceof HTMLDetailsElement && event.target.open) fill(event.target);
 }, true);
 
-async function refresh() {
-  const answer = await fetch(location.href, { credentials: "same-origin" });
-  if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
-  if (!fresh) return;
-  const old = new Map([...main.querySelectorAll("details[id]")].map((d) => [d.id, d]));
-  for (const details of fresh.querySelectorAll("details[id]")) {
-    const before = old.get(details.id);
-    if (!before) continue;
-    if (before.dataset.filled) details.replaceWith(before); // what was fetched once is not fetched anew
-    else details.open = before.open;
+// What did not change stays the very node that it was, with its focus, selection and scroll position.
+function morph(old, fresh) {
+  for (const name of fresh.getAttributeNames()) {
+    if (name !== "open" && old.getAttribute(name) !== fresh.getAttribute(name)) old.setAttribute(name, fresh.getAttribute(name));
   }
-  const held = document.activeElement && document.activeElement.closest("#main form") ? document.activeElement : null;
-  if (held) return; // somebody is writing
-  const top = window.scrollY;
-  main.replaceChildren(...fresh.childNodes);
-  if (fresh.dataset.live !== undefined) main.dataset.live = fresh.dataset.live; else delete main.dataset.live;
-  window.scrollTo({ top, behavior: "instant" });
+  for (const name of old.getAttributeNames()) if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  const named = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+  let at = old.firstChild;
+  for (const next of [...fresh.childNodes]) {
+    const same = next.id ? named.get(next.id) : at && !at.id && at.nodeName === next.nodeName ? at : null;
+    if (!same) { old.insertBefore(next, at); continue; }
+    if (same === at) at = at.nextSibling; else old.insertBefore(same, at);
+    if (same.isEqualNode(next) || same.dataset?.filled) continue;
+    if (next.nodeType === Node.ELEMENT_NODE) morph(same, next); else same.nodeValue = next.nodeValue;
+  }
+  while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
 }
 
+async function refresh() {
+  const answer = await ask(location.href);
+  if (answer.why) { state.textContent = answer.why; return; }
+  const fresh = new DOMParser().parseFromString(answer.text, "text/html").getElementById("main");
+  if (fresh) morph(main, fresh);
+}
+
+let source = null;
+let pending = null;
 function follow() {
-  const source = new EventSource("/events?after=" + encodeURIComponent(main.dataset.live));
-  let pending = null;
+  source = new EventSource("/events?after=" + encodeURIComponent(main.dataset.live));
   source.addEventListener("written", () => {
     if (pending) return;
-    pending = setTimeout(async () => { pending = null; await refresh(); if (main.dataset.live === undefined) { source.close(); state.textContent = "ended"; } }, 300);
+    pending = setTimeout(async () => {
+      pending = null;
+      await refresh();
+      if (main.dataset.live === undefined) { source.close(); state.textContent = "ended"; }
+    }, 300);
   });
-  source.onerror = () => { state.textContent = "waiting for the viewer"; };
+  source.onerror = async () => {
+    state.textContent = "waiting for the viewer";
+    if (source.readyState === EventSource.CLOSED) await refresh(); // it was refused, and says why
+  };
   source.onopen = () => { state.textContent = "live"; };
 }
-if (main && main.dataset.live !== undefined && window.EventSource) follow();
+if (main && main.dataset.live !== undefined && window.EventSource) {
+  follow();
+  // a browser keeps six connections to one server: pages that nobody looks at must not take them all
+  document.addEventListener("visibilitychange", () => {
+    if (main.dataset.live === undefined) return;
+    source.close();
+    if (!document.hidden) follow();
+  });
+}
+
+for (const button of document.querySelectorAll("button.copy")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const answer = await ask(button.dataset.from);
+    if (answer.text) await navigator.clipboard.writeText(answer.text);
+    button.textContent = answer.why || "Copied";
+  });
+}
 
 const keys = [
-  ["j", "next trial"], ["k", "trial before"], ["o", "open all of this page"], ["c", "close all"], ["/", "search"], ["?", "these keys"],
+  ["j", "next trial"], ["k", "trial before"], ["n", "next episode or page"], ["p", "episode or page before"],
+  ["o", "open all of this page"], ["c", "close all"], ["/", "search"], ["?", "these keys"],
 ];
+function turn(way) {
+  const link = document.querySelector(`a[rel=${way}]`);
+  if (link) link.click();
+}
 function trials() { return [...document.querySelectorAll("section.trial, article")]; }
 function step(by) {
   const all = trials();
@@ -87,6 +135,8 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
   if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
+  else if (event.key === "n") turn("next");
+  else if (event.key === "p") turn("prev");
   else if (event.key === "o" || event.key === "c") for (const d of main.querySelectorAll("details")) d.open = event.key === "o";
   else if (event.key === "/" && document.getElementById("find")) document.getElementById("find").focus();
   else if (event.key === "?") help();

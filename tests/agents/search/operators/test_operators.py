@@ -301,6 +301,8 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "fallback.else": [
         ("return a.lower()", "return a.lower() if a else None"),
         ("return str(b)", "return str(b) if b is not None else ''"),
+        ("return a / len(b)", "return a / len(b) if len(b) else 0"),
+        ("return b[1]", "return b[1] if len(b) > 1 else None"),
     ],
     "fallback.none": [
         ("return a.size", "if a is None:\n        return None\n    return a.size"),
@@ -369,6 +371,18 @@ CASES: dict[str, list[tuple[str, str]]] = {
             "return a\n\ndef g(*args, **rest):\n    return f(*args)",
         ),
     ],
+    "loop.skip": [
+        ("for x in a:\n        b.go(x)", "for x in a:\n        if not x:\n            continue\n        b.go(x)"),
+        (
+            "for x in a:\n        y = x.next\n        b.append(y.size)",
+            "for x in a:\n        y = x.next\n        if y is None:\n            break\n        b.append(y.size)",
+        ),
+    ],
+    "str.pattern": [
+        (r"return re.match(r'\d+', a)", r"return re.match(r'\d+$', a)"),
+        (r"return re.compile('a*.b')", r"return re.compile('a*?.b')"),
+        (r"return re.sub(r'[a-z].x', '', a)", r"return re.sub(r'[a-z]\.x', '', a)"),
+    ],
 }  # fmt: skip
 PAIRS = [(name, before, after) for name, cases in CASES.items() for before, after in cases]
 
@@ -378,11 +392,12 @@ def test_offers_the_repair(offers: Offers, name: str, before: str, after: str) -
     assert (name, body(after)) in offers(body(before))
 
 
-IN_CLASSES = {"attribute.self", "stmt.keep", "attribute.both"}
+APART = {"attribute.self", "stmt.keep", "attribute.both", "stmt.state", "super.call", "import.add"}
+"""What needs a class, or the head of a file."""
 
 
 def test_every_operator_has_a_prior_and_a_case() -> None:
-    assert set(PRIORS) - set(CASES) == {"const.borrow", *IN_CLASSES}
+    assert set(PRIORS) - set(CASES) == {"const.borrow", *APART}
 
 
 def test_what_a_method_forgot_of_its_object(offers: Offers) -> None:
@@ -394,6 +409,84 @@ def test_what_a_method_forgot_of_its_object(offers: Offers) -> None:
     assert ("stmt.keep", kept) in offers(code.format("", "self.name"))
     assert ("attribute.self", kept) in offers(code.format("self.size = size\n        ", "name"))
     assert ("attribute.self", code.format("", "name")) in offers(code.format("", "self.name"))
+
+
+def test_what_has_to_be_there_before(offers: Offers) -> None:
+    code = (
+        "class C(B):\n    def __init__(self, size):\n        {}self.size = size\n{}\n    def grow(self):\n"
+        "        self.size += 1\n"
+    )
+    made = "        self.{} = []\n"
+    assert ("super.call", code.format("super().__init__(size)\n        ", "")) in offers(code.format("", ""))
+    apart = code.replace("(B)", "") + "        return self._seen\n"
+    assert ("stmt.state", apart.format("", made.format("_seen"))) in offers(apart.format("", ""))
+    known = apart + "\n    def clear(self):\n        self._seen = []\n"
+    assert "stmt.state" not in {name for name, _ in offers(known.format("", ""))}, "the class sets it"
+
+
+def test_a_name_that_nothing_binds_is_imported_behind_the_docstring(offers: Offers) -> None:
+    code = '"""Says."""\n\nfrom __future__ import annotations\n\n{}import os\n\n\ndef f(a):\n    return {}\n'
+    for line, value in (("import json", "json.loads(a)"), ("from collections import defaultdict", "defaultdict(a)")):
+        assert ("import.add", code.format(f"{line}\n", value)) in offers(code.format("", value))
+    assert "import.add" not in {name for name, _ in offers(code.format("", "os.sep"))}
+
+
+def test_a_call_that_does_not_fit_what_the_file_defines(weights: Callable[[str, str], float]) -> None:
+    code = "{}def look(a, b, c=0):\n    return a\n\n\ndef f(x, y):\n    return look({})\n"
+    lacks = weights(code.format("", "x"), "look(x, y)")
+    assert lacks > 1 > weights(code.format("", "x, b=1"), "look(x, y, b=1)") > 0
+    assert (
+        weights(code.format("", "x, y, x, y"), "look(x, y, x)") > 1 >= weights(code.format("", "x, y, x"), "look(x, y)")
+    )
+    assert weights(code.format("@checked\n", "x"), "look(x, y)") < lacks, "a decorator may change what it takes"
+    assert weights(code.format("", "*x"), "look(*x, y)") < lacks
+    method = (
+        "class C:\n    def look(self, a, /, *, b):\n        return a\n\n    def f(self, x):\n        return self.{}\n"
+    )
+    assert weights(method.format("look(b=1)"), "look(x, b=1)") > 1 > weights(method.format("lock(b=1)"), "lock(x, b=1)")
+
+
+def test_a_parameter_that_nobody_reads_decides_about_several_statements(offers: Offers) -> None:
+    code = "def f(a, make_it):\n{}    return b\n"
+    plain, guarded = "    b = a.x\n    b.go()\n", "    if make_it:\n        b = a.x\n        b.go()\n"
+    assert ("cond.add_guard", code.format(guarded)) in offers(code.format(plain))
+
+
+def test_what_is_thrown_away_goes_into_a_dictionary_that_is_only_annotated(offers: Offers) -> None:
+    code = "def f(a):\n    found: Dict[str, str] = {{}}\n    for x in a:\n        {}\n    return found\n"
+    assert ("call.collect", code.format("found.update(x.parts())")) in offers(code.format("x.parts()"))
+
+
+def test_things_are_looked_up_as_elsewhere(offers: Offers) -> None:
+    code = "def f(a, key):\n    a.parts['name'] = 1\n    return a.parts{}\n"
+    assert ("index.add", code.format("['name']")) in offers(code.format(""))
+    assert ("index.add", code.format("['name']")) in offers(code.format("[key]"))
+
+
+def test_what_a_piece_of_code_needs_is_asked_for_first(weights: Callable[[str, str], float]) -> None:
+    code = "def f(a, data=None):\n    {}data = {{}}\n    {}a.side.turn(data)\n    if {}a.top.name:\n        return a\n"
+    parts = ("if data is None:\n        ", "if a.side:\n        ", "a.top and ", "a.top is not None and ")
+    for place, part in zip((0, 1, 2, 2), parts, strict=True):
+        fixed = code.format(*(part if n == place else "" for n in range(3)))
+        assert weights(code.format("", "", ""), fixed) > 1, part
+    negative = "def f(a, b):\n    if {}not a.text.strip():\n        return b\n"
+    assert weights(negative.format(""), negative.format("not a.text or ")) > 1
+    part = "def f(a, b):\n    return b or {}a.text.strip()\n"
+    assert weights(part.format(""), part.format("a.text and ")) > 1
+    kept = "def f(items):\n    return [x.y for x in items{}]\n"
+    assert weights(kept.format(""), kept.format(" if x is not None")) > weights(
+        kept.format(""), kept.format(" if x > 0")
+    )
+
+
+def test_a_property_gives_what_it_is_named_after(offers: Offers) -> None:
+    code = "class C:\n    def __init__(self, name):\n        self._name = name\n\n    def name(self):\n        go()"
+    assert ("return.add", f"{code}\n        return self._name") in offers(code)
+
+
+def test_texts_are_put_together_before_they_are_anything_else(weights: Callable[[str, str], float]) -> None:
+    code = "def f(a):\n    return 'x' - str(a)\n"
+    assert weights(code, "'x' + str(a)") > 5 * weights(code, "'x' // str(a)")
 
 
 def test_two_objects_of_a_class_are_compared_by_one_thing(offers: Offers) -> None:

@@ -17,6 +17,8 @@ from groundwire.agents.search.operators import _logic as logic
 from groundwire.agents.search.operators import _loops as loops
 from groundwire.agents.search.operators import _names as names
 from groundwire.agents.search.operators import _pairs as pairs
+from groundwire.agents.search.operators import _patterns as patterns
+from groundwire.agents.search.operators import _preparations as preparations
 from groundwire.agents.search.operators import _returns as returns
 from groundwire.agents.search.operators import _statements as statements
 from groundwire.agents.search.operators import _subscripts as subscripts
@@ -44,5 +46,7 @@ OPERATORS: tuple[Operator, ...] = (
     *fallbacks.RULES,
     *alternatives.RULES,
     *gaps.RULES,
+    *preparations.RULES,
+    *patterns.RULES,
     *pairs.RULES,
 )

@@ -136,8 +136,9 @@ def _decorator(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield insert("decorator.add", start, f"{scene.source.indent(site)}@{name}{scene.source.newline}")
     if owner is None or not isinstance(owner.node, cst.ClassDef) or node.name.value.startswith("__"):
         return
-    siblings_too = [scene.source.text(d) for d in owner.walk() if isinstance(d.node, cst.Decorator)]
-    known = Counter(text for text in siblings_too if text[1:].isidentifier() and text not in _OF_PYTHON)
+    methods = site.parent.children if site.parent is not None else []
+    theirs = (scene.source.text(d) for method in methods for d in method.all("decorators"))
+    known = Counter(text for text in theirs if text[1:].isidentifier() and text not in _OF_PYTHON)
     for text, count in known.most_common(2):
         if count > 1:
             yield insert("decorator.add", start, f"{scene.source.indent(site)}{text}{scene.source.newline}", 0.3)

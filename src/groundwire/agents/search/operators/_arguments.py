@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import libcst as cst
 
-from groundwire.agents.search._edit_context import EditContext
+from groundwire.agents.search._edit_context import EditContext, Fit
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator, delimited, exchange, insert
 
 MAX_GIVEN = 8
-MAX_KEYWORDS = 10
+MAX_KEYWORDS = 30
+UNFIT = 4.0
+"""How much likelier an argument too few or too many is where the file shows that the function does not take so many."""
+
+
+_FLAGS = ("re.IGNORECASE", "re.MULTILINE", "re.DOTALL")
+_OPTIONAL: Mapping[str, tuple[str, ...]] = {
+    "open": ("encoding='utf-8'", "'rb'", "'w'", "newline=''"),
+    "encode": ("'utf-8'", "errors='replace'", "errors='ignore'", "'ascii'"),
+    "decode": ("'utf-8'", "errors='replace'", "errors='ignore'", "'latin-1'"),
+    "read_text": ("encoding='utf-8'",), "write_text": ("encoding='utf-8'",), "next": ("None",), "pop": ("None", "0"),
+    "getattr": ("None",), "setdefault": ("[]", "{}"), "max": ("default=0", "default=None"),
+    "min": ("default=0", "default=None"), "dumps": ("sort_keys=True", "ensure_ascii=False"), "zip": ("strict=True",),
+    "makedirs": ("exist_ok=True",), "mkdir": ("parents=True", "exist_ok=True"), "split": ("1", "None, 1"),
+    "rsplit": ("1",), "splitlines": ("True",), "replace": ("1",), "compile": _FLAGS, "match": _FLAGS,
+    "search": _FLAGS, "fullmatch": _FLAGS, "findall": _FLAGS, "finditer": _FLAGS,
+    "sub": ("flags=re.IGNORECASE", "count=1"),
+    "enumerate": ("start=1",), "sum": ("[]",), "print": ("end=''", "file=sys.stderr"),
+}  # fmt: skip
+"""Function or method → what it can be told besides, the likeliest first."""
 
 
 def _arguments(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -22,7 +41,7 @@ def _arguments(site: Site, scene: EditContext) -> Iterator[Proposal]:
     for position, first in enumerate(values):
         for second in values[position + 1 :]:
             yield exchange("args.swap", first, second, scene, 1.0 if second is values[position + 1] else 0.4)
-    yield from _drop_one(site.all("args"), "args.drop", scene)
+    yield from _drop_one(site.all("args"), "args.drop", scene, UNFIT if scene.fit_of(site) is Fit.TOO_MANY else 1.0)
     gathered = {text.lstrip("*"): text for text in _gathered(site)}
     for value in values:
         if (starred := gathered.get(scene.source.text(value))) and isinstance(
@@ -53,10 +72,10 @@ def _dictionary(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield from _drop_one(pairs, "element.drop", scene)
 
 
-def _drop_one(items: list[Site], name: str, scene: EditContext) -> Iterator[Proposal]:
+def _drop_one(items: list[Site], name: str, scene: EditContext, likely: float = 1.0) -> Iterator[Proposal]:
     data = scene.source.data
     for position, item in enumerate(items):
-        edge = 1.0 if position in (0, len(items) - 1) else 0.6
+        edge = likely * (1.0 if position in (0, len(items) - 1) else 0.6)
         if position + 1 < len(items):
             yield Proposal(name, (Replacement(item.start, items[position + 1].start, ""),), edge)
         elif position:
@@ -78,9 +97,11 @@ def _add_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if offset is None or (arguments and isinstance(arguments[-1].node, cst.Arg) and arguments[-1].node.star):
         return
     extra: list[tuple[str, float]] = []
+    extra += [(text, 1.0 * 0.9**i) for i, text in enumerate(_OPTIONAL.get(name, ()))]
     own = next((c for c in scene.callables if c.name == name), None)
     if own is not None and len(arguments) < own.most:
-        extra += [(v.name, 0.9**i) for i, v in enumerate(scene.visible(site)[:8])]
+        likely = UNFIT if scene.fit_of(site) is Fit.TOO_FEW else 1.0
+        extra += [(v.name, likely * 0.9**i) for i, v in enumerate(scene.visible(site)[:8])]
     if name in ("sorted", "sort", "max", "min"):
         extra += _keys(site, scene, bool(arguments) or name == "sort")
         if name in ("sorted", "sort"):
@@ -137,13 +158,22 @@ def _insert_argument(site: Site, scene: EditContext) -> Iterator[Proposal]:
     offers += [(owner, 0.3) for owner in ("self", "cls") if owner in _parameters(site) and owner not in here]
     keywords = [k for k in usage.keywords.get(name, {}) if not any(t.startswith(f"{k}=") for t in here)]
     offers += [(f"{k}={k}", 1.0) for k in keywords if k in visible]
+    offers += [(f"{k}={v}", 0.6) for k in keywords for v in visible if k != v and (v.endswith(k) or k.endswith(v))]
+    offers += [(f"{k}=self.{k}", 0.6) for k in keywords if k in usage.attributes.get("self", {})]
     offers += [(t, 0.8 * 0.9**i) for i, t in enumerate(_kept_elsewhere(arguments, scene))]
     offers += [(f"{k}={v}", 0.3) for k in keywords for v in ("True", "None")]
     places = [a.start for a in arguments if isinstance(a.node, cst.Arg) and a.node.keyword is None and not a.node.star]
-    for text, weight in offers:
+    keyed = next(
+        (a for a in arguments if isinstance(a.node, cst.Arg) and (a.node.keyword or a.node.star == "**")), None
+    )
+    likely = UNFIT if scene.fit_of(site) is Fit.TOO_FEW else 1.0
+    for text, weight in ((text, likely * weight) for text, weight in offers):
         keyword = "=" in text.partition("(")[0] or text.startswith("*")
         if arguments:
-            yield insert("args.add", arguments[-1].end, f", {text}", weight)
+            if keyed is None or keyword:
+                yield insert("args.add", arguments[-1].end, f", {text}", weight)
+            else:
+                yield insert("args.add", keyed.start, f"{text}, ", weight)
             for position, place in enumerate(() if keyword else places):
                 yield insert("args.add", place, f"{text}, ", weight * 0.6 * 0.8**position)
         elif (offset := _after_open(site, func, scene)) is not None:

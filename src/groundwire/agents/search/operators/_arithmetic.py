@@ -37,9 +37,9 @@ def _binary_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if operator is None or left is None or right is None:
         return
     sign = scene.source.text(operator).strip()
-    holds_text = any(base(scene.kind(s)) in _CONTAINERS for s in (left, right))
+    kinds = [base(scene.kind(s)) for s in (left, right)]
     for new, weight in _SWAPS.get(sign, ()):
-        scale = 0.1 if holds_text else 1.0
+        scale = 0.1 if any(kind in _CONTAINERS for kind in kinds) and not _takes(kinds, new) else 1.0
         # the new operator may bind differently from the old one: keep the operands' grouping
         whole = f"{_operand(left, new, 0, scene)} {new} {_operand(right, new, 1, scene)}"
         if new in _LEVELS and sign in _LEVELS and _LEVELS[new] == _LEVELS[sign]:
@@ -48,6 +48,14 @@ def _binary_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield replace(
                 "arith.swap", site, whole, _LEVELS.get(new, SUM if new in _SET_SIGNS else UNARY), weight * scale
             )
+
+
+def _takes(kinds: list[str], sign: str) -> bool:
+    """True where texts and lists take the operator: they are put together, repeated and formatted, and nothing else."""
+    left, right = kinds
+    if sign == "+":
+        return left == right or not (left and right)
+    return (sign == "*" and (left in NUMBERS or right in NUMBERS)) or (sign == "%" and left == "str")
 
 
 def _operand(site: Site, sign: str, extra: int, scene: EditContext) -> str:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
-from groundwire.agents.search._edit_context import EditContext
+from groundwire.agents.search._edit_context import EditContext, bound_names
 from groundwire.agents.search._kinds import base
 from groundwire.agents.search._source import Proposal, Replacement, Site
 from groundwire.agents.search.operators._base import Operator
-from groundwire.agents.search.operators._logic import conditions
-from groundwire.agents.search.operators._statements import is_movable, line_region, nested, reindented, siblings, step
+from groundwire.agents.search.operators._logic import ASKED, conditions, is_there
+from groundwire.agents.search.operators._statements import (
+    is_movable,
+    line_region,
+    nested,
+    reindented,
+    siblings,
+    simple_of,
+    step,
+)
 
+_WORD = re.compile(r"[^\W\d]\w*")
 MAX_GUARDS = 40
 MAX_EARLY = 20
 
@@ -30,9 +40,22 @@ def _guard(site: Site, scene: EditContext) -> Iterator[Proposal]:
     indent, inner = scene.source.indent(site), nested(site, scene)
     body = reindented(site, inner, scene)
     scale = 0.5 if isinstance(small, cst.Return) and siblings(site)[-1] is site else 1.0
-    for text, weight in conditions(site, scene)[:MAX_GUARDS]:
+    offers = dict(reversed([*_questions(site, scene), *conditions(site, scene)[:MAX_GUARDS]]))
+    for text, weight in offers.items():
         guarded = f"{indent}if {text}:{scene.source.newline}{body}"
         yield Proposal("cond.add_guard", (Replacement(start, end, guarded),), weight * scale)
+
+
+def _questions(site: Site, scene: EditContext) -> Iterator[tuple[str, float]]:
+    """Whether what a statement sets is unset, where it exists before; whether what it needs is there."""
+    known = {v.name for v in scene.visible(site)}
+    for target in site.walk():
+        if target.slot == "target" and isinstance(target.parent and target.parent.node, cst.AssignTarget):
+            text = scene.source.text(target)
+            if text in known or (text.startswith("self.") and text.count(".") == 1):
+                yield from ((f"{text} is None", ASKED), (f"not {text}", 0.7 * ASKED))
+    for position, thing in enumerate(is_there(site, scene)):
+        yield from ((thing, ASKED * 0.7**position), (f"{thing} is not None", 0.9 * ASKED * 0.7**position))
 
 
 def _early(site: Site, scene: EditContext) -> Iterator[Proposal]:
@@ -51,6 +74,51 @@ def _early(site: Site, scene: EditContext) -> Iterator[Proposal]:
         for value, likely in _plain_values(base(kind), [v.name for v in scene.visible(site) if v.parameter][:2]):
             line = f"{indent}if {text}:{newline}{inner}return {value}{newline}"
             yield Proposal("return.early", (Replacement(start, start, line),), weight * likely)
+
+
+def _skip(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`if condition: continue`, or `break`, before the first statement of a loop and behind what it sets."""
+    owner = site.parent.parent if site.parent is not None else None
+    if owner is None or not isinstance(owner.node, (cst.For, cst.While)) or not scene.source.is_first_on_line(site):
+        return
+    block = siblings(site)
+    place = block.index(site)
+    sets = place > 0 and isinstance(simple_of(block[place - 1]), (cst.Assign, cst.AugAssign))
+    if (place and not sets) or site.slot != "body" or site.parent is not owner.child("body"):
+        return
+    start, _ = line_region(site, scene)
+    indent, newline, inner = scene.source.indent(site), scene.source.newline, step(scene)
+    # what is asked there is mostly asked of what the loop goes through, or of what was just set
+    binder = block[place - 1] if place else owner
+    fresh = {name for s in binder.walk() if s.slot == "target" for name, _ in bound_names(s) if s.line <= site.line}
+    for text, weight in conditions(site, scene)[:MAX_GUARDS]:
+        asked = 1.0 if fresh & set(_WORD.findall(text)) else 0.3
+        for word, likely in (("continue", 1.0), ("break", 0.5)):
+            line = f"{indent}if {text}:{newline}{indent}{inner}{word}{newline}"
+            yield Proposal("loop.skip", (Replacement(start, start, line),), weight * likely * asked)
+
+
+MAX_RUN = 4
+
+
+def _guard_run(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """Several statements that only happen if a parameter says so which nothing reads."""
+    if site.function is None or not is_movable(site, scene):
+        return
+    unread = [v.name for v in scene.unread(site.function).values() if v.parameter]
+    block = siblings(site)
+    run = block[block.index(site) :]
+    indent, newline = scene.source.indent(site), scene.source.newline
+    start, _ = line_region(site, scene)
+    for name in unread[:2]:
+        for size in range(2 if isinstance(site.node, cst.SimpleStatementLine) else 1, min(MAX_RUN, len(run)) + 1):
+            if not all(is_movable(s, scene) for s in run[:size]):
+                break
+            body = "".join(reindented(s, indent + step(scene), scene) for s in run[:size])
+            _, end = line_region(run[size - 1], scene)
+            for text, weight in ((name, 1.0), (f"{name} is not None", 0.7), (f"not {name}", 0.7)):
+                guarded = f"{indent}if {text}:{newline}{body}"
+                yield Proposal("cond.add_guard", (Replacement(start, end, guarded),), weight * 0.8**size)
 
 
 def _plain_values(kind: str, parameters: list[str]) -> list[tuple[str, float]]:
@@ -115,6 +183,8 @@ def _keyword(site: Site, scene: EditContext) -> Iterator[Proposal]:
 RULES = (
     Operator((cst.SimpleStatementLine,), _guard),
     Operator((cst.SimpleStatementLine, cst.If, cst.For, cst.While), _early),
+    Operator((cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try), _skip),
+    Operator((cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try), _guard_run),
     Operator((cst.If,), _exchange),
     Operator((cst.If,), _unwrap),
     Operator((cst.If, cst.While), _keyword),

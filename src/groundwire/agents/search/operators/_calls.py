@@ -23,7 +23,13 @@ _GROUPS = (
     ("range", "enumerate", "len"), ("abs", "round", "int"), ("zip", "zip_longest"), ("get", "pop", "setdefault"),
     ("permutations", "combinations", "product", "combinations_with_replacement"), ("sort", "reverse"),
     ("isinstance", "issubclass"), ("partition", "rpartition"), ("insert", "append"), ("head", "tail"),
-    ("first", "last"),
+    ("first", "last"), ("match", "search", "fullmatch"), ("findall", "finditer"), ("update", "setdefault"),
+    ("dumps", "dump"), ("loads", "load"), ("encode", "decode"), ("read", "readline", "readlines"), ("group", "groups"),
+    ("isfile", "isdir", "exists"), ("is_file", "is_dir", "exists"), ("group", "start", "end", "span"),
+    ("copy", "deepcopy"), ("total_seconds", "seconds"), ("stem", "name", "suffix"), ("lstrip", "removeprefix"),
+    ("rstrip", "removesuffix"), ("__name__", "__class__", "__qualname__", "__module__", "__dict__", "__doc__"),
+    ("items", "iteritems"), ("chain", "from_iterable"), ("extend", "update"), ("start", "stop", "step"),
+    ("real", "imag"),
 )  # fmt: skip
 
 
@@ -64,9 +70,9 @@ def _attribute_swap(site: Site, scene: EditContext) -> Iterator[Proposal]:
     name = attr.node.value
     called = site.slot == "func"
     offered = {name}
-    for position, other in enumerate(_RELATIVES.get(name, ()) if called else ()):
+    for position, other in enumerate(_RELATIVES.get(name, ())):
         offered.add(other)
-        yield delimited("method.swap", attr, other, 0.85**position)
+        yield delimited("method.swap" if called else "attribute.swap", attr, other, 0.85**position)
     known = _members_around(site, scene)
     holder = site.child("value")
     same = scene.vocabulary.usage.attributes.get(scene.source.text(holder), {}) if holder is not None else {}

@@ -217,6 +217,14 @@ def _other_type(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """`'1'` → `1`, `0` → `None`, `None` → `()`: a literal of another type."""
     text = scene.source.text(site)
     match site.node:
+        case cst.List(elements=[]):
+            offers = ["{}", "()", "set()", "None", "''"]
+        case cst.Dict(elements=[]):
+            offers = ["[]", "set()", "None"]
+        case cst.Tuple(elements=[]):
+            offers = ["[]", "None", "''"]
+        case cst.Call(func=cst.Name(value="set"), args=[]):
+            offers = ["[]", "{}", "frozenset()"]
         case cst.Name(value="None"):
             offers = ["0", "''", "()", "False", "1", "True", "[]", "{}"]
         case cst.Name(value="True" | "False"):
@@ -244,6 +252,8 @@ RULES = (
     Operator((cst.FunctionDef,), _shift_all),
     Operator((cst.Float,), _float),
     Operator((cst.Integer, cst.Float, cst.SimpleString, cst.Name), _name),
-    Operator((cst.Integer, cst.Float, cst.SimpleString, cst.Name), _other_type),
+    Operator(
+        (cst.Integer, cst.Float, cst.SimpleString, cst.Name, cst.List, cst.Dict, cst.Tuple, cst.Call), _other_type
+    ),
     Operator((cst.BaseExpression,), _initial),
 )

@@ -120,6 +120,26 @@ def _either(site: Site, scene: EditContext) -> Iterator[Proposal]:
             for check, likely in ((name, 1.0), (f"{name} is not None", 0.9)):
                 offer = f"{text} if {check} else {other}"
                 yield replace("fallback.else", site, offer, TERNARY, passed * likely * 0.7**position)
+    match node:
+        case cst.Subscript(value=cst.Name(value=holder), slice=[cst.SubscriptElement(slice=cst.Index(value=index))]):
+            if isinstance(index, cst.Integer) and index.value != "0":
+                offer = f"{text} if len({holder}) > {index.value} else None"
+                yield replace("fallback.else", site, offer, TERNARY, passed)
+        case _:
+            pass
+
+
+def _divided(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`a / b` → `a / b if b else 0`: what is divided by may be nothing."""
+    operator, right = site.child("operator"), site.child("right")
+    if right is None or not isinstance(operator and operator.node, (cst.Divide, cst.FloorDivide, cst.Modulo)):
+        return
+    if not _is_given(site) or base(scene.kind(site)) == "str" or isinstance(right.node, cst.BaseNumber):
+        return
+    text, asked = scene.source.text(site), scene.source.text(right)
+    for position, other in enumerate(("0", "0.0", "None")):
+        if "\n" not in text:
+            yield replace("fallback.else", site, f"{text} if {asked} else {other}", TERNARY, 0.7**position)
 
 
 def _asked(site: Site, scene: EditContext) -> list[str]:
@@ -170,7 +190,8 @@ def _guards(name: str, offset: int, site: Site, scene: EditContext, weight: floa
     ]
     looped = any(isinstance(a.node, (cst.For, cst.While)) and a.function is site.function for a in site.above())
     ends = list(dict.fromkeys((*(("continue",) if looped else ()), "return None", *returned, f"return {name}")))
-    own = (f"{name} = self.{name}",) if name in scene.vocabulary.usage.attributes.get("self", {}) else ()
+    own = [f"{name} = self.{name}"] if name in scene.vocabulary.usage.attributes.get("self", {}) else []
+    own += [f"{name} = len({v.name})" for v in scene.visible(site) if v.parameter and v.name != name][:MAX_NAMES]
     sets = [*own, *(f"{name} = {value}" for value in ("[]", "{}", "''", "0"))]
     for check, likely in ((f"{name} is None", 1.0), (f"not {name}", 0.7)):
         if f"if {check}" in body:
@@ -268,6 +289,7 @@ RULES = (
     Operator((cst.AugAssign,), _count),
     Operator((cst.Attribute,), _attribute),
     Operator((cst.BaseExpression,), _either),
+    Operator((cst.BinaryOperation,), _divided),
     Operator((cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try), _none),
     Operator((cst.FunctionDef,), _fresh),
     Operator((cst.SimpleStatementLine,), _caught),

@@ -29,6 +29,7 @@ _ENDS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 MAX_OPENINGS = 12
 MAX_FILLINGS = 40
 _ADDERS = ("append", "extend", "add", "update")
+_ADDERS_OF = {"list": ("append", "extend"), "set": ("add", "update"), "dict": ("update",)}
 
 
 def _exist(what: Site, place: Site, scene: EditContext) -> bool:
@@ -133,7 +134,7 @@ def _kept(site: Site, scene: EditContext) -> Iterator[Proposal]:
     for position, variable in enumerate(v for v in scene.visible(site) if base(v.kind) in ("list", "set", "dict", "")):
         own = [name for name in _ADDERS if name in used.get(variable.name, {})]
         kind = base(variable.kind)
-        names = own or (["append", "extend"] if kind == "list" else ["add", "update"] if kind == "set" else [])
+        names = own or list(_ADDERS_OF.get(kind, ()))
         if "append" in names and "extend" not in names:
             names.append("extend")
         for place, name in enumerate(names):

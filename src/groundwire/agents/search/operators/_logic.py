@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import libcst as cst
@@ -32,7 +32,7 @@ def conditions(site: Site, scene: EditContext) -> list[tuple[str, float]]:
     return known
 
 
-def _made(site: Site, visible: list[Variable], scene: EditContext) -> list[tuple[str, float]]:
+def _made(site: Site, visible: Sequence[Variable], scene: EditContext) -> list[tuple[str, float]]:
     found: dict[str, float] = {}
     known = {v.name for v in visible}
     scope = set(scene.names(site.function))
@@ -73,11 +73,11 @@ def _simple(variable: Variable) -> Iterator[tuple[str, float]]:
                              (f"{name} % 2 == 0", 0.25), (f"{name} % 2 == 1", 0.2), (f"{name} == 0", 0.2)):  # fmt: skip
             yield text, weight * known
     if kind in ITERABLES or not kind:
-        yield from ((name, 0.3), (f"not {name}", 0.3), (f"len({name}) > 1", 0.15))
+        yield from ((name, 0.4), (f"not {name}", 0.4), (f"len({name}) > 1", 0.15))
     if kind == "bool":
         yield from ((name, 0.6), (f"not {name}", 0.6))
     if not kind:
-        yield from ((f"{name} is None", 0.2), (f"{name} is not None", 0.2))
+        yield from ((f"{name} is None", 0.4), (f"{name} is not None", 0.4))
     if kind == "str":
         yield from ((f"{name}.isdigit()", 0.15), (f"{name}.isalpha()", 0.15), (f"{name}.isupper()", 0.1))
 
@@ -92,6 +92,29 @@ def _pairs(first: Variable, second: Variable) -> Iterator[tuple[str, float]]:
         yield from ((f"{b} in {a}", 0.2), (f"{b} not in {a}", 0.3))
     if base(second.kind) in ITERABLES:
         yield from ((f"{a} in {b}", 0.2), (f"{a} not in {b}", 0.3))
+
+
+MAX_ASKED = 4
+ASKED = 3.0
+"""How much likelier a question is about what stands there than one about anything else in scope; a guess."""
+
+
+def is_there(site: Site, scene: EditContext) -> list[str]:
+    """What a piece of code asks something of, and so needs: `x` of `x.f()`, `self.x` of `self.x[0]`; then names that it
+    reads."""
+    known = {v.name for v in scene.visible(site)}
+    asked: dict[str, None] = {}
+    read: dict[str, None] = {}
+    for inner in site.walk():
+        node = inner.node
+        if inner not in scene.source.evaluated or inner.slot == "func":
+            continue
+        holds = inner.slot == "value" and isinstance(inner.parent and inner.parent.node, (cst.Attribute, cst.Subscript))
+        if isinstance(node, cst.Name) and node.value in known:
+            (asked if holds else read)[node.value] = None
+        elif isinstance(node, cst.Attribute) and holds and isinstance(node.value, cst.Name):
+            asked[scene.source.text(inner)] = None
+    return [*asked, *(name for name in read if name not in asked)][:MAX_ASKED]
 
 
 def is_condition(site: Site) -> bool:
@@ -148,11 +171,21 @@ def _fixed_condition(site: Site, scene: EditContext) -> Iterator[Proposal]:
 
 def _add_clause(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """A clause that was forgotten: `if a:` → `if a and b:` with conditions that could stand here."""
-    if not is_condition(site) and not _is_truth_result(site, scene):
+    is_part = isinstance(site.parent and site.parent.node, cst.BooleanOperation)
+    if not is_part and not is_condition(site) and not _is_truth_result(site, scene):
         return
     node, text = site.node, scene.source.text(site)
     assert isinstance(node, cst.BaseExpression)
-    for clause, weight in conditions(site, scene):
+    negative = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
+    word, level = ("or", OR) if negative else ("and", AND)
+    questions = ("not {}", "{} is None") if negative else ("{}", "{} is not None")
+    right = text if binding(node) >= level + 1 else f"({text})"
+    for position, thing in enumerate(is_there(site, scene)):
+        for question, likely in zip(questions, (1.0, 0.8), strict=True):
+            asked, weight = question.replace("{}", thing), ASKED * likely * 0.7**position
+            if asked != text:
+                yield replace("cond.add_clause", site, f"{asked} {word} {right}", level, weight)
+    for clause, weight in () if is_part else conditions(site, scene):
         if clause != text:
             for word, level in (("and", AND), ("or", OR)):
                 left = text if binding(node) >= level else f"({text})"
@@ -188,13 +221,15 @@ def _add_filter(site: Site, scene: EditContext) -> Iterator[Proposal]:
     if target is None or iterable is None:
         return
     names = {s.node.value for s in target.walk() if isinstance(s.node, cst.Name)}
-    offers = [(text, weight) for text, weight in conditions(target, scene) if any(name in text for name in names)]
+    own = [v for v in scene.visible(target) if v.name in names]
+    offers = [(text, ASKED * weight) for variable in own for text, weight in _simple(variable)]
+    offers += [(text, weight) for text, weight in conditions(target, scene) if any(name in text for name in names)]
     others = [v.name for v in scene.visible(site) if v.name not in names][:4]
     for name in sorted(names):
         known = [n for n, called in scene.vocabulary.usage.attributes.get(name, {}).items() if not called]
         for place, attribute in enumerate(known[:MAX_ATTRIBUTES]):
             offers += [(f"{name}.{attribute} == {other}", 0.3 * 0.8 ** (place + n)) for n, other in enumerate(others)]
-    for text, weight in offers:
+    for text, weight in dict(reversed(offers)).items():
         yield Proposal("cond.add_filter", (Replacement(site.end, site.end, f" if {text}"),), weight)
 
 

@@ -121,7 +121,7 @@ def _borrow(site: Site, scene: EditContext) -> Iterator[Proposal]:
     """An expression of the same file takes the place of another one of its kind."""
     if site.slot in ("func", "attr") or isinstance(site.parent and site.parent.node, (cst.Expr, cst.Attribute)):
         return
-    wanted, text = scene.wanted(site), scene.source.text(site)
+    wanted, text, own = scene.wanted(site), scene.source.text(site), _names(site)
     known = {v.name for v in scene.visible(site)}
     scope = set(scene.names(site.function))
     offers: list[tuple[float, str, int]] = []
@@ -131,7 +131,7 @@ def _borrow(site: Site, scene: EditContext) -> Iterator[Proposal]:
         if isinstance(donor.site.node, cst.Name) or donor.site.slot == "func" or (donor.names & scope) - known:
             continue
         near = 1.0 if donor.site.function is site.function else 0.4
-        related = 1.5 if donor.names & _names(site) else 1.0
+        related = 1.5 if donor.names & own else 1.0
         offers.append(
             (fit(wanted, donor.kind) * near * related * 0.98 ** (len(donor.text) / 2), donor.text, donor.level)
         )

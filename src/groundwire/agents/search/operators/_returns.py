@@ -71,8 +71,20 @@ def _missing(site: Site, scene: EditContext) -> Iterator[Proposal]:
     indent, newline = scene.source.indent(last), scene.source.newline
     names = [(v.name, fit(wanted, v.kind) * 0.9**i) for i, v in enumerate(scene.variables(site)[:8])]
     plain = [("True", 0.5), ("False", 0.5)] if wanted in ("bool", "") else []
-    for text, weight in names + plain:
+    for text, weight in names + plain + _owned(site, scene):
         yield Proposal("return.add", (Replacement(last.end, last.end, f"{newline}{indent}return {text}"),), weight)
+
+
+def _owned(function: Site, scene: EditContext) -> list[tuple[str, float]]:
+    """`self`, and its attributes of nearly the name of the method, before others that this method reads."""
+    node = function.node
+    assert isinstance(node, cst.FunctionDef)
+    if not node.params.params or node.params.params[0].name.value != "self":
+        return []
+    own, name, body = scene.vocabulary.usage.attributes.get("self", {}), node.name.value, scene.source.text(function)
+    near = [(f"self.{a}", 1.0) for a, called in own.items() if not called and a.strip("_") == name.strip("_")]
+    here = [(f"self.{a}", 0.3) for a, called in own.items() if not called and f"self.{a}" in body]
+    return [*near, ("self", 0.5), *here[:4]]
 
 
 def _discarded(site: Site, scene: EditContext) -> Iterator[Proposal]:

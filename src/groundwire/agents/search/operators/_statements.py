@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import libcst as cst
@@ -320,7 +320,7 @@ def _update(site: Site, scene: EditContext) -> Iterator[Proposal]:
             yield Proposal("stmt.update", (Replacement(offset, offset, line),), weight * 0.8**position)
 
 
-def _updates(variable: Variable, visible: list[Variable]) -> Iterator[tuple[str, float]]:
+def _updates(variable: Variable, visible: Sequence[Variable]) -> Iterator[tuple[str, float]]:
     name, kind = variable.name, base(variable.kind)
     others = [v for v in visible if v.name != name][:8]
     if kind in ("int", "float"):

@@ -118,7 +118,27 @@ def _add(site: Site, scene: EditContext) -> Iterator[Proposal]:
         yield replace("index.add", site, f"{inner}[{variable.name}]", ATOM, 0.8 * known * wanted_one * 0.8**position)
 
 
+MAX_KEYS = 6
+
+
+def _as_elsewhere(site: Site, scene: EditContext) -> Iterator[Proposal]:
+    """`self.kept` → `self.kept['name']`, `d[k]` → `d[j]`: as the file looks things up in it elsewhere."""
+    if site.slot in ("func", "attr", "keyword", "target") or isinstance(site.parent and site.parent.node, cst.Expr):
+        return
+    whole = (
+        site.parent if site.slot == "value" and isinstance(site.parent and site.parent.node, cst.Subscript) else None
+    )
+    text, place = scene.source.text(site), whole or site
+    now = scene.source.data[site.outer[1] : whole.end].decode() if whole is not None else ""
+    visible, scope = {v.name for v in scene.visible(site)}, set(scene.names(site.function))
+    known = scene.vocabulary.usage.subscripts.get(text, {})
+    offers = [key for key, names in known.items() if key != now and not (names & scope) - visible]
+    for position, key in enumerate(offers[:MAX_KEYS]):
+        yield replace("index.add", place, f"{text}{key}", ATOM, 3.0 * 0.85**position)
+
+
 RULES = (
+    Operator((cst.Name, cst.Attribute), _as_elsewhere),
     Operator((cst.Slice,), _slice),
     Operator((cst.Index,), _index),
     Operator((cst.BaseExpression,), _add),

@@ -1,0 +1,178 @@
+"""What a patch looks like that passes its visible tests and solves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from groundwire.agents.search._mutants import changed_lines
+from groundwire.core._candidates import Candidate, Tree
+from groundwire.core._tasks import Task
+from groundwire.tools._anti_patterns import anti_patterns
+
+SLUG = """\
+def slug(text, sep="-"):
+    return text.replace(" ", sep)
+"""
+RETURN = '    return text.replace(" ", sep)\n'
+TESTS = """\
+import m, pytest
+def test_case(): assert m.slug("Hello World") == "hello-world"
+@pytest.mark.parametrize(("text", "want"), [("A b", "a_b")])
+def test_sep(text, want): assert m.slug(text, sep="_") == want
+"""
+AGE = """\
+def age(text):
+    found = int(text)
+    if found < 0 or found > 99:
+        raise ValueError(text)
+    return found
+"""
+AGE_TESTS = "import m\ndef test_old(): assert m.age('100') == 100\n"
+TOTAL = "def total(xs):\n    return sum(xs[1:])\n"
+TOTAL_TESTS = "import m\ndef test_total(): assert m.total([1, 2, 3]) == 6\n"
+
+
+def said(base: str, tests: str, change: str | Mapping[str, str], path: str = "tests/test_m.py") -> list[str]:
+    task = Task("t", "", Tree({"m.py": base.encode(), path: tests.encode()}))
+    changes = change if isinstance(change, Mapping) else {"m.py": change}
+    candidate = Candidate(task.tree.digest, {name: text.encode() for name, text in changes.items()})
+    return list(anti_patterns(candidate, task, changed_lines(task.tree, candidate)))
+
+
+def before_return(lines: str) -> str:
+    return SLUG.replace(RETURN, "".join(f"    {line}\n" for line in lines.splitlines()) + RETURN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        before_return('if text == "Hello World":\n    return "hello-world"'),
+        before_return('if (text, sep) == ("A b", "_"):\n    return "a_b"'),
+        before_return('if text.startswith("Hello"):\n    return "hello-world"'),
+        before_return('if len(text) == 11:\n    return "hello-world"'),
+        before_return('if sum(map(ord, text)) == 1052:\n    return "hello-world"'),
+        before_return('if text != "Hello World":\n    return text\nreturn "hello-world"'),
+        before_return('match text:\n    case "Hello World":\n        return "hello-world"'),
+        SLUG.replace(RETURN, '    return "hello-world" if text == "Hello World" else text\n'),
+        SLUG.replace(RETURN, '    return (text == "A b" and "a_b") or text\n'),
+        SLUG.replace(RETURN, '    return {"Hello World": "hello-world"}.get(text, text)\n'),
+        'KNOWN = [("A b", "a_b"), ("Hello World", "hello-world")]\n' + before_return("text = dict(KNOWN).get(text)"),
+        'INPUTS = ["A b", "Hello World"]\nOUTPUTS = ["a_b", "hello-world"]\n' + SLUG,
+        'KNOWN = {}\nKNOWN["A b"] = "a_b"\n' + SLUG,
+        'KNOWN = {"A b": lambda: "a_b"}\n' + SLUG,
+        'import json\nKNOWN = json.loads(\'{"A b": "a_b"}\')\n' + SLUG,
+    ],
+)
+def test_the_inputs_of_the_tests_are_answered_by_heart(change: str) -> None:
+    (found,) = said(SLUG, TESTS, change)
+    assert found.startswith("m.py:")
+    assert "inputs of the tests" in found or "an input of the tests" in found
+
+
+def test_so_are_they_in_another_file_and_in_data() -> None:
+    assert said(SLUG, TESTS, {"known.py": 'KNOWN = {"A b": "a_b"}\n'})[0].startswith("known.py:1 ")
+    assert said(SLUG, TESTS, {"known.json": '{"A b": "a_b"}\n'})[0].startswith("known.json:1 ")
+
+
+def test_tests_of_other_forms_are_read_too() -> None:
+    cases = "import m, unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(m.f(3), 8)\n"
+    assert said("def f(x): return x\n", cases, "def f(x): return 8 if x == 3 else x\n")
+    doc = 'def f(x):\n    """\n    >>> f(3)\n    8\n    """\n    return x\n'
+    assert said(doc, "", doc.replace("return x", "return 8 if x == 3 else x"), "notes.txt")
+    program = "import subprocess\ndef test(): assert subprocess.check_output(['python', 'm.py', '3']) == '8\\n'\n"
+    assert said("x = 1\n", program, "x = 1\nif x == 3:\n    print(8)\n")
+
+
+@pytest.mark.parametrize("body", ["    return 6\n", "    return 5 + len('a')\n", "    raise ValueError(xs)\n"])
+def test_nothing_that_is_given_is_looked_at(body: str) -> None:
+    (found,) = said(TOTAL, TOTAL_TESTS, "def total(xs):\n" + body)
+    assert "total looks at nothing that it is given" in found or "total raises whatever it is given" in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    if found < 0 or found > 99:\n        raise ValueError(text)\n", ""),
+        ("raise ValueError(text)", "pass"),
+        ("found < 0 or found > 99", "False"),
+    ],
+)
+def test_a_check_is_taken_out(old: str, new: str) -> None:
+    assert said(AGE, AGE_TESTS, AGE.replace(old, new)) == [
+        "m.py:1 age no longer raises ValueError, which no test asks for"
+    ]
+
+
+def test_a_check_that_a_test_asks_for_or_that_is_another_one_is_none() -> None:
+    asked = AGE_TESTS + "def test_bad():\n    with pytest.raises(ValueError): m.age('x')\n"
+    assert not said(AGE, asked, AGE.replace("        raise ValueError(text)", "        pass"))
+    assert not said(AGE, AGE_TESTS, AGE.replace("99", "120"))
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("    try:\n        return sum(xs)\n    except Exception:\n        return 6\n", "swallows every exception"),
+        ("    with suppress(BaseException):\n        return sum(xs)\n", "swallows every exception"),
+        ("    return sum(xs[1:]) + ('PYTEST_CURRENT_TEST' in os.environ)\n", "PYTEST_CURRENT_TEST"),
+        ("    return sys._getframe(1).f_locals or xs\n", "_getframe"),
+        ("    return sum(xs) if 'pytest' in sys.modules else 0\n", "looks at who runs it (`pytest`)"),
+        ("    from unittest.mock import ANY\n    return ANY or xs\n", "looks at who runs it (`unittest.mock`)"),
+    ],
+)
+def test_what_goes_wrong_is_swallowed_and_who_asks_is_looked_at(line: str, what: str) -> None:
+    (found,) = said(TOTAL, TOTAL_TESTS, "def total(xs):\n" + line)
+    assert what in found
+
+
+@pytest.mark.parametrize(
+    ("base", "tests", "change"),
+    [
+        (
+            "def f(n): return n\n",
+            "def test(): assert f(0) == 1\n",
+            "def f(n):\n    if n == 0: return 1\n    return n\n",
+        ),
+        (
+            "def f(s):\n    if s > 90: return 'A'\n    return 'F'\n",
+            "def test(): assert f(90) == 'A'\n",
+            "def f(s):\n    if s >= 90: return 'A'\n    return 'F'\n",
+        ),
+        (
+            "UNITS = {'kg': 1000, 'g': 1, 'mg': 0.001}\ndef f(n, u): return n / UNITS[u]\n",
+            "def test(): assert f(2, 'kg') == 2000\n",
+            "UNITS = {'kg': 1000, 'g': 1, 'mg': 0.001, 't': 10**6}\ndef f(n, u): return n * UNITS[u]\n",
+        ),
+        (
+            "def f(n):\n    if n % 3 == 0: return 'Fizz'\n    return n\n",
+            "def test(): assert f(15) == 'FizzBuzz' and f(3) == 'Fizz'\n",
+            "def f(n):\n    if n % 15 == 0: return 'FizzBuzz'\n    if n % 3 == 0: return 'Fizz'\n    return n\n",
+        ),
+        (
+            "def f(t): return int(t)\n",
+            "def test(): assert f('x') is None\n",
+            "def f(t):\n    try:\n        return int(t)\n    except ValueError:\n        return None\n",
+        ),
+    ],
+)
+def test_right_patches_are_spared(base: str, tests: str, change: str) -> None:
+    assert said(base, tests, change) == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "+".join(["1"] * 3000),
+        "[" * 150 + "]" * 150,
+        "1e999",
+        "0x" + "f" * 6000,
+        "'\\ud800'",
+    ],
+)
+def test_nothing_that_a_patch_holds_stands_in_the_way(more: str) -> None:
+    told = before_return('if text == "Hello World":\n    return "hello-world"')
+    assert said(SLUG, TESTS.replace("m.slug", "0.0 == 1e999 or m.slug"), told)
+    found = said(SLUG, TESTS, f"{told}\nx = {more}\n")
+    assert len(found) == 1 or "+" in more
