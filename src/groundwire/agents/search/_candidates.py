@@ -48,7 +48,7 @@ def proposals(site: Site, scene: EditContext, *, evaluated: bool) -> Iterator[Pr
 DEFAULT_PRIOR = 0.1
 
 PRIORS: Mapping[str, float] = {
-    "compare.boundary": 0.53,
+    "compare.boundary": 0.8,
     "compare.negate": 0.8,
     "compare.swap": 0.61,
     "compare.replace": 0.61,
