@@ -143,9 +143,12 @@ def test_the_ungrounded_control_goes_back_over_its_own_answer_and_is_marked(tmp_
     task_folder(tmp_path / "tasks", "up", 1, stub)
     right = "FILE: solution.py\n```python\ndef up(x):\n    return x + 1\n```\n"
     main = [right.replace("x + 1", "x - 1"), "The sign is wrong.", right]
-    control = ["    return x - 1\n", "Looks right to me.", "    return x - 2\n", "Still right.", "    return x - 3\n"]
+    control: list[str] = []
+    for number in range(1, 121, 3):  # a draft and two revisions a trial, with what was criticised between them
+        first, second, third = (f"    return x - {number + more}\n" for more in range(3))
+        control += [first, "Looks right to me.", second, "Still right.", third]
     script = tmp_path / "script.jsonl"
-    script.write_text("\n".join(json.dumps(text) for text in (*main, *control * 40)))
+    script.write_text("\n".join(json.dumps(text) for text in (*main, *control)))
     asked = ("--model", f"scripted:{script}", "--ungrounded", "--at-once", "1", "--db", f"sqlite:///{tmp_path}/l.db")
     ran = groundwire("run", "code_repair", str(tmp_path / "tasks"), *asked, "--json")
     assert ran.code == 0, ran.err
