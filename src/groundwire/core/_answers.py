@@ -200,8 +200,12 @@ _SENTENCE = re.compile(
 )
 _STOP = re.compile(r"[.!?](?=[\s*_\"')\]]|\Z)|\n")
 _SHORT = re.compile(r"(?<![^\W\d_])(?:(?:[A-Z]\.)*[A-Z]|St|Dr|Mr|Mrs|Ms|Mt|Ft|Prof|Rev|Gen)\Z")
-_NAME_GOES_ON = re.compile(r"[ ](?:[A-Z]\.[ ]?){0,4}[A-Z][\w'’-]+(?:[ ][A-Z][\w'’-]*){0,3}(?=[.,;!?)\n]|[ ]*\Z)")
-"""Before a full stop and behind it, where it ends no sentence: J. R. R. Tolkien, St. Louis."""
+_TITLE = re.compile(r"(?<![^\W\d_])(?:Dr|Mr|Mrs|Ms|Prof|Rev|[A-Z]\.[ ][A-Z])\Z|\A\W*(?:St|Mt|Ft|Gen)\Z")
+_NAME_GOES_ON = re.compile(
+    r"[ ](?:(?:[A-Z]\.[ ]?){1,4}[A-Z][\w'’-]+|[A-Z][\w'’-]+(?:[ ][A-Z][\w'’-]*){0,3}(?=[.,;!?)\n]|[ ]*\Z))"
+)
+_CAPITAL = re.compile(r"[ ][A-Z]")
+"""Before a full stop and behind it, where it ends no sentence: J. R. R. Tolkien, St. Louis, Mr. Smith of Rome."""
 _EITHER = re.compile(r"(?:either[ ]+)?([^=]{1,40}?),?[ ]+or[ ]+([^=]{1,40})", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"(?:the(?: final)?(?: answer(?: alone)?(?: is)?:?)?[ ]?){1,64}|<[^<>]{0,40}>|\[[a-z ]{1,40}\]|\.\.\.|…",
@@ -341,7 +345,8 @@ def _in_sentences(said: str) -> Iterator[str]:
 def _sentence_end(rest: str) -> int:
     for stop in _STOP.finditer(rest):
         before = rest[max(0, stop.start() - LONGEST_MARK) : stop.start()]
-        if stop[0] != "." or not _SHORT.search(before) or not _NAME_GOES_ON.match(rest, stop.end()):
+        goes_on = _CAPITAL if _TITLE.search(before) else _NAME_GOES_ON
+        if stop[0] != "." or not _SHORT.search(before) or not goes_on.match(rest, stop.end()):
             return stop.start()
     return len(rest)
 
