@@ -365,7 +365,7 @@ def test_hostile_texts_come_to_an_end(text: str) -> None:
         ("The answer is Ann E. Miller. She wrote it.", "Ann E. Miller"),
         ("The answer is St. Louis. It lies on a river.", "St. Louis"),
         ("The answer is J.R.R. Tolkien", "J.R.R. Tolkien"),
-        ("The answer is J. K. Rowling because she wrote it.", "J. K. Rowling because she wrote it"),
+        ("The answer is J. K. Rowling because she wrote it.", "J. K. Rowling"),
         ("The answer is Mr. Smith of Rome. He lives there.", "Mr. Smith of Rome"),
         ("The answer is St. Louis (Missouri). It lies on a river.", "St. Louis (Missouri)"),
         ("The answer is 12 Main St. The house is red.", "12 Main St"),
