@@ -47,6 +47,13 @@ judge = dspy.Predict("answer -> good: bool")
             "agent → validator → agent",
             "ungrounded",
         ),
+        (f"from theirs import check\n{CREW}t = Task(guardrail=check)\n", "task → guardrail → task", "unknown"),
+        (
+            f"{CREW}from crewai.tasks.llm_guardrail import LLMGuardrail\n"
+            "t = Task(guardrail=LLMGuardrail('It is friendly'))\nu = Task(guardrail=None)\n",
+            "task → guardrail → task",
+            "ungrounded",
+        ),
         (f"{CREW}t = Task(description='d', agent=writer, guardrail=short)\n", "task → guardrail → task", "grounded"),
         (f"{CREW}t = Task(description='d', guardrail='It is friendly')\n", "task → guardrail → task", "ungrounded"),
         (
@@ -58,6 +65,12 @@ judge = dspy.Predict("answer -> good: bool")
         (
             f"{DSPY}def reward(args, pred):\n    return float(subprocess.run(['python', pred.code]).returncode == 0)\n"
             "best = dspy.BestOfN(module=dspy.Predict('q -> code'), N=3, reward_fn=reward, threshold=1.0)\n",
+            "module → reward → module",
+            "grounded",
+        ),
+        (
+            f"{DSPY}def reward(args, pred):\n    return float(subprocess.run(['python', pred.code]).returncode == 0)\n"
+            "best = dspy.Refine(dspy.Predict('q -> code'), 3, reward, 1.0)\n",
             "module → reward → module",
             "grounded",
         ),

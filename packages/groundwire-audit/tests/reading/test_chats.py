@@ -58,6 +58,15 @@ def loops(source: str, folder: Path) -> list[Loop]:
         ("mute.initiate_chat(writer, message='task', max_turns=4)", "ungrounded"),
         ("critic.initiate_chat(writer, message='task', max_turns=3)", "ungrounded"),
         ("UserProxyAgent('user').initiate_chat(writer, message='task')", "grounded"),
+        (
+            "def go(how):\n    user = UserProxyAgent('user', human_input_mode='NEVER', code_execution_config=how)\n"
+            "    user.initiate_chat(writer, message='task')",
+            "unknown",
+        ),
+        (
+            "def go(more):\n    user = UserProxyAgent('user', **more)\n    user.initiate_chat(writer, message='task')",
+            "unknown",
+        ),
         ("ConversableAgent('user', llm_config=False).initiate_chat(writer, message='task')", "partly"),
         (
             "register_function(get, caller=writer, executor=mute)\nmute.initiate_chat(writer, message='task')",

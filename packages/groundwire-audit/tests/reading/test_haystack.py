@@ -138,3 +138,9 @@ def test_a_component_that_is_handed_in_makes_its_loop_unknown(tmp_path: Path) ->
     )
     (loop,) = audit_path(written(source, tmp_path)).loops
     assert str(loop.verdict) == "unknown"
+
+
+def test_a_component_of_another_library_makes_its_loop_unknown(tmp_path: Path) -> None:
+    source = START.replace("CHECK", PARSES) + "from theirs import Checker\n" + LOOP.replace("Validator()", "Checker()")
+    (loop,) = audit_path(written(source, tmp_path)).loops
+    assert str(loop.verdict) == "unknown"

@@ -49,3 +49,8 @@ def refine(d):
     report = audit_path(written(source, tmp_path))
     assert [(x.path, str(x.verdict)) for x in report.loops] == [("refine ⟲", "ungrounded")]
     assert not report.findings
+
+
+def test_what_is_nested_too_deep_stays_as_it_is() -> None:
+    source = "x = " + 'f"{' * 2000 + "1" + '}"' * 2000 + "\n"
+    assert with_sums(source) == source

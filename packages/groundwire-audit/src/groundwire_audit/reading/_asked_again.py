@@ -23,12 +23,12 @@ from groundwire_audit.reading._graph import (
 from groundwire_audit.reading._reader import Reader
 from groundwire_audit.reading._values import (
     NONE,
+    Const,
+    External,
     FunctionValue,
     Handle,
-    Instance,
     Items,
     ModelValue,
-    Partial,
     Scope,
     Value,
     data,
@@ -90,7 +90,7 @@ def task(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fram
     guardrail = given.named.get("guardrail")
     several = given.named.get("guardrails")
     listed = several.thing.items if several is not None and isinstance(several.thing, Items) else []
-    for check in [guardrail] if guardrail is not None else listed:
+    for check in [guardrail] if guardrail is not None and guardrail.thing != Const(None) else listed:
         seen = Frame(reader.nowhere, Scope(), "guardrail", 1)
         fault = _found_wanting(reader, check, seen)
         reader.graphs.append(_checked(frame, "task", "guardrail", seen, fault, frame.module.place(node)))
@@ -98,7 +98,8 @@ def task(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Fram
 
 
 def _found_wanting(reader: Reader, check: Value, seen: Frame) -> Formula:
-    if isinstance(check.thing, FunctionValue | Partial | Instance):
+    in_words = isinstance(check.thing, External) and check.thing.path.endswith("Guardrail()")
+    if not in_words and not isinstance(check.thing, Const):
         result = reader.call(check, Arguments([data(SAID)]), ast.Pass(), seen)
         if isinstance(result.thing, Items) and result.thing.items:
             return negate(truth(result.thing.items[0], "its guardrail"))
@@ -108,7 +109,7 @@ def _found_wanting(reader: Reader, check: Value, seen: Frame) -> Formula:
 
 def refine(reader: Reader, path: str, given: Arguments, node: ast.AST, frame: Frame) -> Value:
     """`Refine(module=…, N=3, reward_fn=f, threshold=1.0)`: again until the reward is high enough."""
-    reward = given.named.get("reward_fn")
+    reward = given.get(2, "reward_fn")
     seen = Frame(reader.nowhere, Scope(), "reward", 1)
     rests = SAID
     if reward is not None:

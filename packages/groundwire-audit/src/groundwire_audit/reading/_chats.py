@@ -216,11 +216,23 @@ def _conversable(reader: Reader, path: str, given: Arguments, node: ast.AST, fra
     proxy = last.endswith("UserProxyAgent")
     made = Speaker(reader, _name(given, last), frame.module.place(node))
     config, model = given.named.get("code_execution_config"), given.named.get("llm_config")
-    made.executes = _is_on(config) if config is not None else proxy
+    is_hidden = not _is_in_sight(config) if config is not None else proxy and given.more is not None
+    if is_hidden:
+        made.unseen = "whether it runs code is not in sight"
+    else:
+        made.executes = _is_on(config) if config is not None else proxy
     made.model = "model" if (_is_on(model) if model is not None else not proxy and not made.executes) else ""
     mode = given.named.get("human_input_mode")
     held = mode.thing.value if mode is not None and isinstance(mode.thing, Const) else ""
-    by_default = "ALWAYS" if proxy else "TERMINATE" if last == "ConversableAgent" else "NEVER"
+    by_default = (
+        ""
+        if proxy and given.more is not None
+        else "ALWAYS"
+        if proxy
+        else "TERMINATE"
+        if last == "ConversableAgent"
+        else "NEVER"
+    )
     made.person = {"ALWAYS": "always", "NEVER": ""}.get(str(held) if mode is not None else by_default, "sometimes")
     made.replies = number_of(given.named.get("max_consecutive_auto_reply"))
     stops = given.named.get("is_termination_msg")
@@ -237,6 +249,11 @@ def _name(given: Arguments, otherwise: str) -> str:
 
 def _is_on(value: Value) -> bool:
     return not (isinstance(value.thing, Const) and not value.thing.value)
+
+
+def _is_in_sight(value: Value) -> bool:
+    """False for a setting that is handed in, read from a file, or one of several."""
+    return isinstance(value.thing, Const | Table)
 
 
 def _is_function(value: Value) -> bool:

@@ -133,6 +133,10 @@ class Pipeline:
         if known.kind == "world":
             frame.add(Effect(TaintKind.WORLD, known.detail, last, place))
             return [(Value(Table({}, data(frozenset({Taint(TaintKind.WORLD, known.detail, last)})))), ALWAYS)]
+        if not path.startswith("haystack"):
+            why = f"{last} is not in sight"
+            frame.add(Effect(TaintKind.UNKNOWN, why, name, place))
+            return [(Value(Table({}, unknown(why))), ALWAYS)]
         return [(Value(Table({}, passed)), ALWAYS)]
 
     def _own(self, component: Value) -> Value | None:

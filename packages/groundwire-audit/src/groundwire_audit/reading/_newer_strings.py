@@ -32,7 +32,7 @@ def with_sums(text: str) -> str:
             goes_on = piece.startswith("#") or (piece.isspace() and (piece != "\n" or depth > 0)) or piece == "\\"
             before = kind or (before if goes_on else "")
             at = end
-    except _Unreadable:
+    except (_Unreadable, RecursionError):
         return text
     return "".join(made)
 
