@@ -574,3 +574,14 @@ async def test_a_program_that_may_not_be_the_whole_file_is_sent_back(scene: Scen
     named = f"FILE: m.py\n```\nimport math\n\n{RIGHT}```\n"
     await actor(answer, named, answer="auto").propose(scene.context(scene.task(ONE)), 1)
     assert [request.purpose for request in scene.call.requests] == ["propose", "correct"]
+
+
+@pytest.mark.parametrize("push", ["", "    def push(self, one):\n        ...  # as before\n\n"])
+async def test_a_class_that_leaves_out_what_it_had_is_sent_back(scene: Scene, push: str) -> None:
+    before = (
+        "class Stack:\n    def push(self, one):\n        self.all.append(one)\n\n    def pop(self):\n        return 1\n"
+    )
+    answer = f"```python\nclass Stack:\n{push}    def pop(self):\n        return self.all.pop()\n```"
+    named = f"FILE: m.py\n```\n{before.replace('return 1', 'return 2')}```\n"
+    await actor(answer, named, answer="auto").propose(scene.context(scene.task({"m.py": before})), 1)
+    assert [request.purpose for request in scene.call.requests] == ["propose", "correct"]

@@ -152,6 +152,30 @@ def test_a_function_whose_arguments_were_renamed_keeps_them_with_the_types_of_th
     )
 
 
+def test_arguments_may_be_renamed_where_a_comment_stands_behind_the_signature() -> None:
+    filled = stub_of(f"def double(n):  # later\n{DOC}").filled("def double(number):\n    return number * 2\n")
+    assert filled == f"def double(number):\n{DOC}    return number * 2\n"
+
+
+@pytest.mark.parametrize("margin", ["\t", "  ", "        "])
+def test_a_body_is_indented_as_its_stub_is(margin: str) -> None:
+    stub = stub_of(f'def double(n):\n{margin}"""Twice."""\n{margin}pass\n')
+    wanted = f'def double(n):\n{margin}"""Twice."""\n{margin}m = n\n{margin}return m * 2\n'
+    assert stub.filled("def double(n):\n    m = n\n    return m * 2\n") == wanted
+
+
+def test_a_string_of_many_lines_is_kept_in_a_body_that_is_indented_anew() -> None:
+    filled = stub_of(STUB_FOUND).filled('def double(n):\n  text = """\na\n"""\n  return text\n')
+    assert filled is not None
+    assert '    text = """\na\n"""\n    return text\n' in filled
+
+
+def test_names_that_are_given_together_are_found() -> None:
+    filled = stub_of(STUB_FOUND).filled("LOW, (HIGH, *_) = 1, (2, 3)\ndef double(n):\n    return n * HIGH\n")
+    assert filled is not None
+    assert "LOW, (HIGH, *_) = 1, (2, 3)" in filled
+
+
 @pytest.mark.parametrize(
     "reply",
     [

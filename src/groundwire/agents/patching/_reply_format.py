@@ -21,7 +21,7 @@ from groundwire.agents.patching._edit_blocks import (
     clean_path,
     parse_answer,
 )
-from groundwire.agents.patching._stubs import defined_by, imports_beside, program_in
+from groundwire.agents.patching._stubs import defined_by, imports_beside, keeps_all, program_in
 from groundwire.agents.prompting._structured import json_of
 from groundwire.core._contradictions import said_in
 from groundwire.core._errors import CandidateError, Contradiction
@@ -158,8 +158,8 @@ def _read_one_file(answer: str, read: Callable[[str], tuple[Edit, ...]], path: s
     except CandidateError:
         blocks = {block.text for block in fenced_blocks(answer) if block.is_closed and "FILE:" not in answer}
         programs = [(text, module) for text in sorted(blocks) if (module := program_in(text))]
-        wanted = defined_by(ast.parse(before))
-        whole = [f"{imports_beside(before, module)}{text}" for text, module in programs if wanted <= defined_by(module)]
+        known = ast.parse(before)
+        whole = [f"{imports_beside(before, module)}{text}" for text, module in programs if keeps_all(module, known)]
         if len(whole) != 1:
             raise
         return (WholeFile(path, whole[0]),)

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
-from textwrap import dedent, indent
 from typing import TypeGuard, cast
 
 from groundwire.core._errors import TaskError
@@ -38,6 +37,7 @@ class Stub:
         doc: its docstring, without what indents it.
         before: the module's text to the end of the docstring.
         after: the module's text below the function.
+        margin: what indents its docstring.
     """
 
     path: str
@@ -45,6 +45,7 @@ class Stub:
     doc: str
     before: str
     after: str
+    margin: str
 
     @property
     def name(self) -> str:
@@ -71,7 +72,7 @@ class Stub:
         known = {name for node in around.body for name in _names_of(node)}
         for text, goes_on in self._readings(reply):
             try:
-                written = _written_in(text, self.name, known, first=goes_on)
+                written = _written_in(text, self, known, first=goes_on)
                 module = self._with(written) if written else ""
             except RecursionError:
                 continue  # it can be parsed, and is nested too deep to be looked into
@@ -95,7 +96,7 @@ class Stub:
 
     def _with(self, written: _Written) -> str:
         before = self.before
-        own = cast("ast.FunctionDef", _parsed(f"{self.signature} pass").body[0])
+        own = cast("ast.FunctionDef", _parsed(f"{self.signature}\n{INDENT}pass").body[0])
         if written.reads - {argument.arg for argument in _arguments(own.args)}:
             # its parameters have other names, and its body says these
             head, _, below = before.rpartition(self.signature)
@@ -143,6 +144,7 @@ def _stub_of(node: ast.FunctionDef | ast.AsyncFunctionDef, path: str, text: str)
         doc=ast.get_docstring(node) or "",
         before=_joined(lines[: doc.end_lineno]),
         after="\n".join(lines[node.end_lineno :]),
+        margin=lines[doc.lineno - 1][: doc.col_offset],
     )
 
 
@@ -181,7 +183,7 @@ class _Written:
     """A function as a reply writes it.
 
     Args:
-        body: its lines, without a docstring, indented by one level.
+        body: its lines, without a docstring, indented as the stub is.
         arguments: its own.
         reads: those of them that its body reads.
         beside: imports, constants, functions and classes of the reply's that it uses, as source.
@@ -193,19 +195,19 @@ class _Written:
     beside: str
 
 
-def _written_in(text: str, name: str, known: Container[str], *, first: bool) -> _Written | None:
-    """The function of that name in the longest beginning of a text that is Python, where it does anything.
+def _written_in(text: str, stub: Stub, known: Container[str], *, first: bool) -> _Written | None:
+    """The function of a stub's name in the longest beginning of a text that is Python, where it does anything.
 
     Args:
         text: a program, and what may stand behind it.
-        name: the function's.
+        stub: what is to be written.
         known: names that the module around the stub has already.
         first: of several, take the first: the text goes on after the signature. Else the last, which is the one that
             Python would call.
     """
     lines = text.replace("\r\n", "\n").split("\n")[:MOST_LINES]
     module = _longest_program(lines)
-    own = [node for node in module.body if isinstance(node, _FUNCTION) and node.name == name]
+    own = [node for node in module.body if isinstance(node, _FUNCTION) and node.name == stub.name]
     doing = [node for node in own if not all(map(_says_nothing, node.body))]
     if not doing:
         return None
@@ -214,7 +216,7 @@ def _written_in(text: str, name: str, known: Container[str], *, first: bool) -> 
     named = {argument.arg for argument in _arguments(function.args)}
     loaded = {node.id for part in function.body for node in ast.walk(part) if _loads(node)}
     return _Written(
-        body=_body(function, lines),
+        body=_body(function, lines, stub.margin),
         arguments=function.args,
         reads=frozenset(named & loaded),
         beside="".join(_joined(lines[_first_line(node) - 1 : node.end_lineno]) for node in needed),
@@ -234,17 +236,18 @@ def _longest_program(lines: list[str]) -> ast.Module:
     return ast.Module(body=[], type_ignores=[])
 
 
-def _body(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> str:
+def _body(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], margin: str) -> str:
     has_doc = len(function.body) > 1 and ast.get_docstring(function) is not None
     first = function.body[1 if has_doc else 0]
     at = _first_line(first)
     begins = lines[at - 1].encode()[: first.col_offset].decode()
     if begins.strip():  # on the line of the signature
-        return _joined([f"{INDENT}{lines[at - 1][len(begins) :]}", *lines[at : function.end_lineno]])
+        return _joined([f"{margin}{lines[at - 1][len(begins) :]}", *lines[at : function.end_lineno]])
     while at - 1 > function.lineno and lines[at - 2].lstrip().startswith("#"):
         at -= 1  # a comment belongs to what is below it
-    text = _joined(lines[at - 1 : function.end_lineno])
-    return text if begins == INDENT else indent(dedent(text), INDENT)
+    own = lines[at - 1 : function.end_lineno]
+    # what begins further left stands in a string or in brackets
+    return _joined([f"{margin}{line.removeprefix(begins)}" if line.startswith(begins) else line for line in own])
 
 
 def _needed(function: ast.AST, others: Sequence[ast.stmt], known: Container[str]) -> list[ast.stmt]:
@@ -268,7 +271,8 @@ def _names_of(node: ast.stmt) -> list[str]:
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return [alias.asname or alias.name.partition(".")[0] for alias in names]
         case ast.Assign(targets=targets):
-            return [target.id for target in targets if isinstance(target, ast.Name)]
+            named = (name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            return [name.id for name in named if not _loads(name)]
         case ast.AnnAssign(target=ast.Name(id=name)):
             return [name]
         case _:
@@ -323,10 +327,23 @@ def program_in(text: str) -> ast.Module | None:
         return None
 
 
-def defined_by(module: ast.Module) -> frozenset[str]:
-    """The names that a module gives something to, but what it imports."""
-    own = (node for node in module.body if not isinstance(node, ast.Import | ast.ImportFrom))
-    return frozenset(name for node in own for name in _names_of(node))
+def defined_by(module: ast.Module) -> dict[str, bool]:
+    """The names that a module gives something to, but what it imports, members as `Class.member`; each with whether it
+    does anything, as a function without a body does not."""
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    found: dict[str, bool] = {}
+    for prefix, body in (("", module.body), *((f"{one.name}.", one.body) for one in classes)):
+        for node in body:
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                does = not isinstance(node, _FUNCTION) or not all(map(_says_nothing, node.body))
+                found |= {f"{prefix}{name}": does for name in _names_of(node)}
+    return found
+
+
+def keeps_all(module: ast.Module, before: ast.Module) -> bool:
+    """True if a program defines whatever a module does, and has no mere placeholder for any of it."""
+    mine = defined_by(module)
+    return all(name in mine and (mine[name] or not does) for name, does in defined_by(before).items())
 
 
 def imports_beside(before: str, module: ast.Module) -> str:
