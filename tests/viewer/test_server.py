@@ -419,6 +419,14 @@ async def test_an_episode_knows_its_neighbours_over_pages(tmp_path: Path, ledger
         before = (await client.get("/episode/e050?sort=task&page=2")).text
         assert 'href="/episode/e049?sort=task"' in before and 'href="/run/r?sort=task&amp;page=2"' in before
         assert "Episodes" not in (await client.get("/episode/e000?sort=task&page=3")).text
+        odd = await client.get("/episode/e000?sort=beauty&order=up&verdict=%00")
+        assert odd.status_code == 200 and "<h1>t000" in odd.text
+
+
+def test_a_hit_of_blanks_keeps_its_line() -> None:
+    from groundwire.viewer._pages import marked
+
+    assert marked("a  <b>", " ") == "a &lt;b&gt;"
 
 
 def test_colours_of_a_terminal_are_not_shown_and_what_else_is_unseen_is_marked() -> None:

@@ -176,9 +176,13 @@ def place_in_list(request: Request, page: int = 0) -> str:
 
 async def among_others(ledgers: Ledgers, request: Request, view: EpisodeView) -> Among | None:
     """The episodes before and after one, in the list that its address names; None where it is not on that page of it
-    (any more)."""
-    filters, number = filters_of(request), max(1, number_of(request))
-    page = await ledgers.episodes(view.run_id, **filters, page=number)
+    (any more), or there is no such list."""
+    number = max(1, number_of(request))
+    try:
+        filters = filters_of(request)
+        page = await ledgers.episodes(view.run_id, **filters, page=number)
+    except ConfigError:
+        return None
     at = next((at for at, row in enumerate(page.rows) if row.id == view.id), -1)
     if at < 0:
         return None

@@ -152,7 +152,7 @@ def place_of(hit: Hit) -> str:
 
 
 def _around(text: str, found: str) -> tuple[str, str, str]:
-    at = text.lower().find(" ".join(found.lower().split()))
+    at = text.lower().find(" ".join(found.lower().split())) if found.split() else -1
     end = at + len(" ".join(found.split()))
     return (text[:at], text[at:end], text[end:]) if at >= 0 else (text, "", "")
 
