@@ -299,10 +299,12 @@ def _best(names: list[str]) -> str:
 
 
 def _distinct(graphs: list[DeclaredGraph]) -> list[DeclaredGraph]:
-    """One graph for each place in the source and set of nodes: a factory that is called twice makes one kind."""
+    """One graph for each place in the source and set of nodes: a factory that is called twice makes one kind. Agents of
+    a chat that have one name are still others where they are made elsewhere."""
     kept: dict[object, DeclaredGraph] = {}
     for graph in graphs:
-        kept.setdefault((graph.place, tuple(graph.nodes), tuple(sorted(graph.aliases))), graph)
+        made = tuple(node.place for node in graph.nodes.values()) if graph.kind == "chat" else ()
+        kept.setdefault((graph.place, tuple(graph.nodes), made, tuple(sorted(graph.aliases))), graph)
     found = list(kept.values())
     return [g for g in found if not any(_holds_all(other, g) or _names_all(other, g) for other in found)]
 

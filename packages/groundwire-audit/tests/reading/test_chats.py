@@ -64,6 +64,11 @@ def loops(source: str, folder: Path) -> list[Loop]:
             "unknown",
         ),
         (
+            "import sys\nuser = runner if sys.argv[1:] else mute\n"
+            "chat = GroupChat([writer, user], [], speaker_selection_method='round_robin')",
+            "unknown",
+        ),
+        (
             "def go(more):\n    user = UserProxyAgent('user', **more)\n    user.initiate_chat(writer, message='task')",
             "unknown",
         ),
@@ -111,6 +116,17 @@ def loops(source: str, folder: Path) -> list[Loop]:
 )
 def test_a_chat_of_autogen_before_0_4(source: str, wanted: str, tmp_path: Path) -> None:
     assert [str(x.verdict) for x in loops(f"{BEFORE}{source}\n", tmp_path)] == [wanted]
+
+
+def test_each_agent_that_may_begin_a_chat_makes_one_of_its_own(tmp_path: Path) -> None:
+    source = """import sys
+if sys.argv[1:]:
+    user = UserProxyAgent("user", human_input_mode="NEVER")
+else:
+    user = UserProxyAgent("user", human_input_mode="NEVER", code_execution_config=False)
+user.initiate_chat(writer, message="task")
+"""
+    assert {str(x.verdict) for x in loops(f"{BEFORE}{source}", tmp_path)} == {"grounded", "ungrounded"}
 
 
 @pytest.mark.parametrize(

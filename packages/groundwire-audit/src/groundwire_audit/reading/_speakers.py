@@ -128,7 +128,10 @@ def speaker_of(reader: Reader, value: Value | None, place: SourcePlace) -> Speak
         case GraphValue(graph=graph):
             return Speaker(reader, min(graph.aliases, default=graph.name or "team"), place, team=graph)
         case Choice(options=choices) if any(isinstance(v.thing, SpeakerValue) for v, _ in choices):
-            return next(v.thing.speaker for v, _ in choices if isinstance(v.thing, SpeakerValue))
+            found = [v.thing.speaker for v, _ in choices if isinstance(v.thing, SpeakerValue)]
+            if len({(s.executes, s.person, bool(s.model), bool(s.tools)) for s in found}) > 1:
+                return Speaker(reader, found[0].name, place, unseen="which of several agents it is is not in sight")
+            return found[0]
         case ModelValue(label=label):
             return Speaker(reader, label, place, model=label)
         case Instance(of=cls) if value is not None:
