@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -158,8 +157,9 @@ def _read_one_file(answer: str, read: Callable[[str], tuple[Edit, ...]], path: s
     except CandidateError:
         blocks = {block.text for block in fenced_blocks(answer) if block.is_closed and "FILE:" not in answer}
         programs = [(text, module) for text in sorted(blocks) if (module := program_in(text))]
-        known = ast.parse(before)
-        whole = [f"{imports_beside(before, module)}{text}" for text, module in programs if keeps_all(module, known)]
+        known = program_in(before)
+        kept = [(text, module) for text, module in programs if known is not None and keeps_all(module, known)]
+        whole = [f"{imports_beside(before, module)}{text}" for text, module in kept]
         if len(whole) != 1:
             raise
         return (WholeFile(path, whole[0]),)

@@ -216,24 +216,17 @@ def _conversable(reader: Reader, path: str, given: Arguments, node: ast.AST, fra
     proxy = last.endswith("UserProxyAgent")
     made = Speaker(reader, _name(given, last), frame.module.place(node))
     config, model = given.named.get("code_execution_config"), given.named.get("llm_config")
-    is_hidden = not _is_in_sight(config) if config is not None else proxy and given.more is not None
-    if is_hidden:
+    may_differ = proxy and given.more is not None  # from what it is where nothing is said
+    if may_differ if config is None else not _is_in_sight(config):
         made.unseen = "whether it runs code is not in sight"
     else:
         made.executes = _is_on(config) if config is not None else proxy
     made.model = "model" if (_is_on(model) if model is not None else not proxy and not made.executes) else ""
     mode = given.named.get("human_input_mode")
     held = mode.thing.value if mode is not None and isinstance(mode.thing, Const) else ""
-    by_default = (
-        ""
-        if proxy and given.more is not None
-        else "ALWAYS"
-        if proxy
-        else "TERMINATE"
-        if last == "ConversableAgent"
-        else "NEVER"
-    )
-    made.person = {"ALWAYS": "always", "NEVER": ""}.get(str(held) if mode is not None else by_default, "sometimes")
+    by_default = "ALWAYS" if proxy else "TERMINATE" if last == "ConversableAgent" else "NEVER"
+    said = str(held) if mode is not None else "" if may_differ else by_default
+    made.person = {"ALWAYS": "always", "NEVER": ""}.get(said, "sometimes")
     made.replies = number_of(given.named.get("max_consecutive_auto_reply"))
     stops = given.named.get("is_termination_msg")
     made.stops = [stops] if stops is not None and _is_function(stops) else []
