@@ -585,3 +585,10 @@ async def test_a_class_that_leaves_out_what_it_had_is_sent_back(scene: Scene, pu
     named = f"FILE: m.py\n```\n{before.replace('return 1', 'return 2')}```\n"
     await actor(answer, named, answer="auto").propose(scene.context(scene.task({"m.py": before})), 1)
     assert [request.purpose for request in scene.call.requests] == ["propose", "correct"]
+
+
+async def test_a_file_with_an_invalid_escape_is_read_without_a_warning(scene: Scene) -> None:
+    before = 'DIGIT = "\\d"\n\n\ndef one():\n    return 2\n'
+    answer = f"```python\n{before.replace('2', '1')}```"
+    (candidate,) = await actor(answer, answer="auto").propose(scene.context(scene.task({"m.py": before})), 1)
+    assert b"return 1" in (candidate.changes["m.py"] or b"")
