@@ -130,6 +130,8 @@ def test_an_episode_that_never_began_is_one_row_without_a_verdict() -> None:
         run_id="r", task_id="reflexion_hotpotqa/7", family="reflexion_hotpotqa", base_digest="ab" * 32
     )
     assert [row.task for row in trial_rows(numbered, [])] == ["reflexion_hotpotqa/abababababab"]
+    bare = EpisodeRecord(run_id="r", task_id="reflexion_hotpotqa/7", family="reflexion_hotpotqa")
+    assert [row.task for row in trial_rows(bare, [])] == ["reflexion_hotpotqa/7"]
     (row,) = trial_rows(EpisodeRecord(run_id="r", task_id="t"), [])
     assert (row.trial, row.visible, row.candidate, row.tokens) == (0, Verdict.NONE, "", 0)
 

@@ -175,7 +175,8 @@ _NUMBERED = re.compile(r"reflexion_hotpotqa/\d{1,4}")
 def _task_of(episode: EpisodeRecord) -> str:
     """Which task it is, in all runs. Questions that were imported before 0.2 are numbered, in the order of their
     own log, so that the same number is another question in the next; what they begin with says which one it is."""
-    return f"{episode.family}/{episode.base_digest[:12]}" if _NUMBERED.fullmatch(episode.task_id) else episode.task_id
+    is_numbered = episode.base_digest and _NUMBERED.fullmatch(episode.task_id)
+    return f"{episode.family}/{episode.base_digest[:12]}" if is_numbered else episode.task_id
 
 
 @dataclass
