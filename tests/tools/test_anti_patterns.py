@@ -31,6 +31,32 @@ def age(text):
 """
 AGE_TESTS = "import m\ndef test_old(): assert m.age('100') == 100\n"
 TOTAL = "def total(xs):\n    return sum(xs[1:])\n"
+ROMAN = """\
+S = [(1000, 'M'), (500, 'D'), (100, 'C'), (50, 'L'), (10, 'X')]
+def r(n):
+    o = ''
+    for v, s in S:
+        while n >= v: o += s; n -= v
+    return o
+"""
+OVERLOADS = """\
+@overload
+def f(x: int) -> int: ...
+@overload
+def f(x: str) -> str: ...
+def f(x):
+    return x
+"""
+SETTER = """\
+class A:
+    @property
+    def x(self): return self._x
+    @x.setter
+    def x(self, v):
+        if v < 0: raise ValueError(v)
+        self._x = v
+    def g(self): return 1
+"""
 TOTAL_TESTS = "import m\ndef test_total(): assert m.total([1, 2, 3]) == 6\n"
 
 
@@ -155,10 +181,84 @@ def test_what_goes_wrong_is_swallowed_and_who_asks_is_looked_at(line: str, what:
             "def test(): assert f('x') is None\n",
             "def f(t):\n    try:\n        return int(t)\n    except ValueError:\n        return None\n",
         ),
+        (
+            "def f(t):\n    try:\n        return int(t)\n    except:\n        return None\n",
+            "def test(): assert f('x') is None\n",
+            "def f(t):\n    try:\n        return int(t)\n    except Exception:\n        return None\n",
+        ),
+        (
+            "def mean(x):\n    if not x:\n        raise ValueError('empty')\n    return sum(x) / len(x)\n",
+            "def test(): assert mean([]) == 0\n",
+            "def mean(x):\n    if not x:\n        return 0\n    return sum(x) / len(x)\n",
+        ),
+        (
+            "def g(n):\n    for i in n:\n        if i > 3: raise StopIteration\n        yield i\n",
+            "def test(): assert list(g([1, 5])) == [1]\n",
+            "def g(n):\n    for i in n:\n        if i > 3: return\n        yield i\n",
+        ),
+        (
+            "def g(n):\n    if n is None: raise ValueError\n    return n\n",
+            "def test():\n    with raises(TypeError): g(None)\n",
+            "def g(n):\n    if n is None: raise TypeError\n    return n\n",
+        ),
+        ("def on(event):\n    return False\n", "def test(): assert on(1)\n", "def on(event):\n    return True\n"),
+        ("def on(event):\n    add()\n", "def test(): assert on(1)\n", "def on(event):\n    add(2)\n"),
+        (
+            "class S:\n    def area(self, u):\n        pass\n",
+            "def test():\n    with raises(NotImplementedError): S().area(1)\n",
+            "class S:\n    def area(self, u):\n        raise NotImplementedError\n",
+        ),
+        (
+            "def days(m, y): return 30\n",
+            "def test(): assert days(2, 2000) == 29 and days(1, 2001) == 31\n",
+            "def days(m, y):\n    if m == 2: return 28 + leap(y)\n    return 30 if m in (4, 6, 9, 11) else 31\n",
+        ),
+        (
+            ROMAN,
+            "CASES = [(1000, 'M'), (500, 'D'), (100, 'C'), (5, 'V'), (1, 'I')]\ndef test(): assert r(5) == 'V'\n",
+            ROMAN.replace(")]", "), (5, 'V'), (1, 'I')]"),
+        ),
+        (
+            "def r(n): return ''\n",
+            "CASES = [(1, 'I'), (4, 'IV'), (9, 'IX'), (1994, 'MCMXCIV')]\n",
+            ROMAN.replace(")]", "), (9, 'IX'), (5, 'V'), (4, 'IV'), (1, 'I')]"),
+        ),
+        (OVERLOADS, "def test(): assert f(3) == 4\n", OVERLOADS.replace("return x", "return x + 1")),
+        (SETTER, "def test():\n    a = A(); a.x = 3\n    assert a.g() == 2\n", SETTER.replace("return 1", "return 2")),
     ],
 )
 def test_right_patches_are_spared(base: str, tests: str, change: str) -> None:
     assert said(base, tests, change) == []
+
+
+def test_what_was_there_before_excuses_no_more_of_it() -> None:
+    swallows = "def %s(xs):\n    try:\n        return sum(xs)\n    except Exception:\n        return 6\n"
+    (found,) = said(swallows % "other" + TOTAL, TOTAL_TESTS, swallows % "other" + swallows % "total")
+    assert found == "m.py:9 swallows every exception (`except Exception`)"
+
+
+def test_a_check_is_taken_out_where_the_answer_is_that_of_all_others() -> None:
+    (found,) = said(AGE, AGE_TESTS, AGE.replace("raise ValueError(text)", "return found"))
+    assert "no longer raises ValueError" in found
+
+
+def test_lines_are_those_of_python() -> None:
+    told = before_return('if text == "Hello World":\n    return "hello-world"')
+    (found,) = said("#\f\x1c\u2028\n" * 9 + SLUG, TESTS, "#\f\x1c\u2028\n" * 9 + told)
+    assert found.startswith("m.py:11 answers an input of the tests")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "def f():\n    '''\n    >>> g('\\ud800')\n    1\n    '''\n",
+        "NUMBER = " + "9" * 400 + " + 1j\n",
+        r"PATTERN = '\d'" + "\n",
+    ],
+)
+def test_nothing_that_tests_hold_stands_in_the_way(more: str) -> None:
+    told = before_return('if text == "Hello World":\n    return "hello-world"')
+    assert said(SLUG + more, TESTS + more, told + more)
 
 
 @pytest.mark.parametrize(
