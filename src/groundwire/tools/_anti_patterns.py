@@ -196,8 +196,8 @@ class _Patch:
         found = 0
         for key, value in entries:
             given, answer = written(key), written(value.body if isinstance(value, ast.Lambda) else value)
-            is_new = given and answer and (given, answer) not in known
-            found += bool(is_new and self._is_by_heart(given, answer, shown=False))
+            if given and answer and (given, answer) not in known:
+                found += self._is_by_heart(given, answer, shown=False)
         return found > len(entries) / 2
 
 
