@@ -202,6 +202,8 @@ _STOP = re.compile(r"[.!?](?=[\s*_\"')\]]|\Z)|\n")
 _SHORT = re.compile(r"(?<![^\W\d_])(?:(?:[A-Z]\.)*[A-Z]|St|Dr|Mr|Mrs|Ms|Mt|Ft|Prof|Rev|Gen)\Z")
 _NAME_GOES_ON = re.compile(r"[ ](?:[A-Z]\.[ ]?){0,4}[A-Z][\w'’-]+(?:[ ][A-Z][\w'’-]*){0,3}(?=[.,;!?)\n]|[ ]*\Z)")
 """Before a full stop and behind it, where it ends no sentence: J. R. R. Tolkien, St. Louis."""
+_CHOICE = re.compile(r"[\s*_(\"']{0,4}[A-J]")
+"""One of several that were offered, and what follows is said of it: "B. Correct."."""
 _EITHER = re.compile(r"(?:either[ ]+)?([^=]{1,40}?),?[ ]+or[ ]+([^=]{1,40})", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"(?:the(?: final)?(?: answer(?: alone)?(?: is)?:?)?[ ]?){1,64}|<[^<>]{0,40}>|\[[a-z ]{1,40}\]|\.\.\.|…",
@@ -341,7 +343,8 @@ def _in_sentences(said: str) -> Iterator[str]:
 def _sentence_end(rest: str) -> int:
     for stop in _STOP.finditer(rest):
         before = rest[max(0, stop.start() - LONGEST_MARK) : stop.start()]
-        if stop[0] != "." or not _SHORT.search(before) or not _NAME_GOES_ON.match(rest, stop.end()):
+        name = _NAME_GOES_ON.match(rest, stop.end()) if stop[0] == "." and _SHORT.search(before) else None
+        if name is None or ("." not in name[0] and _CHOICE.fullmatch(rest, 0, stop.start())):
             return stop.start()
     return len(rest)
 
