@@ -97,6 +97,12 @@ def test_the_inputs_of_the_tests_are_answered_by_heart(change: str) -> None:
     assert "inputs of the tests" in found or "an input of the tests" in found
 
 
+def test_a_table_is_told_of_once() -> None:
+    rows = "[('A b', 'a_b'), ('Hello World', 'hello-world'), ('c', 'd')]"
+    tests = TESTS.replace('[("A b", "a_b")]', rows)
+    assert len(said(SLUG, tests, f"KNOWN = {rows}\n{SLUG}")) == 1
+
+
 def test_so_are_they_in_another_file_and_in_data() -> None:
     assert said(SLUG, TESTS, {"known.py": 'KNOWN = {"A b": "a_b"}\n'})[0].startswith("known.py:1 ")
     assert said(SLUG, TESTS, {"known.json": '{"A b": "a_b"}\n'})[0].startswith("known.json:1 ")
@@ -223,6 +229,22 @@ def test_what_goes_wrong_is_swallowed_and_who_asks_is_looked_at(line: str, what:
             "CASES = [(1, 'I'), (4, 'IV'), (9, 'IX'), (1994, 'MCMXCIV')]\n",
             ROMAN.replace(")]", "), (9, 'IX'), (5, 'V'), (4, 'IV'), (1, 'I')]"),
         ),
+        (
+            "def name(u): return u['name']\n",
+            "def test(): assert name(None) == 'anonymous'\n",
+            "def name(u):\n    if u is None: return 'anonymous'\n    return u['name']\n",
+        ),
+        (
+            "def octal(n): return digits(n)\n",
+            "def test(): assert octal(0) == '0'\n",
+            "def octal(n):\n    if n == 0: return '0'\n    return digits(n)\n",
+        ),
+        (
+            "def f(x):\n    try:\n        return int(x)\n    except ValueError:\n        raise ValueError('bad')\n",
+            "def test(): assert f('1') == 1\n",
+            "def f(x):\n    try:\n        return int(x)\n    except ValueError:\n        raise\n",
+        ),
+        ("def f(s):\n    raise OSError(s)\n", "def test(): assert f('a') == 'a'\n", "def f(s):\n    return s\n"),
         (OVERLOADS, "def test(): assert f(3) == 4\n", OVERLOADS.replace("return x", "return x + 1")),
         (SETTER, "def test():\n    a = A(); a.x = 3\n    assert a.g() == 2\n", SETTER.replace("return 1", "return 2")),
     ],

@@ -21,6 +21,7 @@ from groundwire.core._tasks import Task
 from groundwire.tools._written_out import (
     ANSWERS,
     MAX_BYTES,
+    MISSING,
     PAIR,
     PLAIN,
     Function,
@@ -121,17 +122,17 @@ class _Patch:
             looked_at += isinstance(node, BRANCHES)
             if looked_at > MAX_BRANCHES:
                 break
-            line = min(_lines(node), default=0)
+            line, table = min(_lines(node), default=0), entries(node)
+            if isinstance(node, ast.List | ast.Tuple) and len(table) > PAIR:
+                of_tables.update(node.elts)
             if any(self._is_by_heart(given, answers) for given, answers in answered(node)):
                 yield line, f"answers an input of the tests with what they expect (`{_short(node)}`)"
-            elif self._is_table(entries(node), known):
+            elif self._is_table(table, known):
                 yield line, f"holds inputs of the tests with what they expect (`{_short(node)}`)"
             elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load) and node not in of_tables:
                 if any(self._is_table(list(zip(row.elts, node.elts, strict=False)), known) for row in rows):
                     yield line, f"holds inputs of the tests, and what they expect (`{_short(node)}`)"
                 rows = [*rows[-MAX_ROWS:], node]
-                if len(entries(node)) > PAIR:
-                    of_tables.update(node.elts)
             elif shape := _shape(node):
                 if shapes[shape] <= 0:
                     said, name = shape
@@ -160,9 +161,9 @@ class _Patch:
                     yield function.lineno, f"{name} looks at nothing that it is given"
                 elif isinstance(_body(function)[0], ast.Raise) and not isinstance(_body(was)[0], ast.Raise):
                     yield function.lineno, f"{name} raises whatever it is given"
-            gone = [error for error in _raised(was) - _raised(function) if not self.tests.name(called, error)]
-            is_another = _raised(function) - _raised(was) or _answers_where_it_raised(function, was)
-            if gone and not is_another and _decisions(function) <= _decisions(was):
+            gone = [e for e in _raised(was) - _raised(function) if e and not self.tests.name(called, e)]
+            was_wrong = _raised(function) - _raised(was) or _answers_where_it_raised(function, was)
+            if gone and not was_wrong and _decisions(function) <= _decisions(was):
                 yield function.lineno, f"{name} no longer raises {', '.join(sorted(gone))}, which no test asks for"
 
     @property
@@ -179,13 +180,14 @@ class _Patch:
     def _is_by_heart(self, given: Literals, answers: Literals | None, *, shown: bool = True) -> bool:
         if not given or not answers:
             return False
-        if shown and all(map(is_far, given | answers)) and self.tests.hold(answers):
+        if shown and not given <= PLAIN and all(map(is_far, given | answers)) and self.tests.hold(answers):
             return True  # by whatever it tells an input, what it says to it can come from nowhere else
         if not self.tests.pairs(given, answers, shown=shown):
             return False
         if answers <= ANSWERS:
             return any(is_far(value) for value in given)
-        return not (given <= PLAIN and answers <= PLAIN)
+        # what is missing has a default, and the first number is written as any program writes it
+        return not given <= MISSING and not (given <= PLAIN and not any(map(is_far, answers)))
 
     def _is_table(
         self,
@@ -326,7 +328,9 @@ def _is_abstract(function: Function) -> bool:
 
 
 def _answers_where_it_raised(function: Function, was: Function) -> bool:
-    """True where a condition that led to an exception leads to an answer of its own: the exception was wrong."""
+    """True where what led to an exception leads to an answer of its own: the exception was wrong."""
+    if isinstance(_body(was)[0], ast.Raise):
+        return True
     raised = {_asks(n) for n in _reached(was) if isinstance(n, ast.If) and isinstance(n.body[-1], ast.Raise)}
     answers = (n for n in _reached(function) if isinstance(n, ast.If) and isinstance(n.body[-1], ast.Return))
     otherwise = ast.dump(function.body[-1])
@@ -350,11 +354,11 @@ def _reached(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _raised(function: Function) -> Counter[str]:
-    """The exceptions that a function raises, by name."""
+    """The exceptions that a function raises, by name; "" stands for those that it lets pass again."""
     found: Counter[str] = Counter()
     for node in _reached(function):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            found[_error(node.exc)] += 1
+        if isinstance(node, ast.Raise):
+            found[_error(node.exc) if node.exc is not None else ""] += 1
         elif isinstance(node, ast.Assert):
             found["AssertionError"] += 1
     return found

@@ -22,6 +22,7 @@ LONG, FAR = 3, 9
 """Letters of a text and size of a number at which no program branches for reasons of its own."""
 PLAIN = frozenset({"0", "1", "-1", "''", "None", "True", "False", "0.0", "1.0", "()", "[]", "{}", "b''", "Ellipsis"})
 """Values at which programs branch, and which they give back, for reasons of their own."""
+MISSING = frozenset({"''", "None", "()", "[]", "{}", "b''"})
 PAIR = 2
 MAX_BYTES = 1 << 20
 ANSWERS = frozenset({"True", "False", "None"})
