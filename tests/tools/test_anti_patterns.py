@@ -245,6 +245,11 @@ def test_what_goes_wrong_is_swallowed_and_who_asks_is_looked_at(line: str, what:
             "def f(x):\n    try:\n        return int(x)\n    except ValueError:\n        raise\n",
         ),
         ("def f(s):\n    raise OSError(s)\n", "def test(): assert f('a') == 'a'\n", "def f(s):\n    return s\n"),
+        (
+            "def f(x): return g(x)\n",
+            "def test(): assert f('a.b') == 'Yes' and f('ab') == 'No!'\n",
+            "def f(x):\n    if len(x.split('.')) != 3: return 'No!'\n    return g(x)\n",
+        ),
         (OVERLOADS, "def test(): assert f(3) == 4\n", OVERLOADS.replace("return x", "return x + 1")),
         (SETTER, "def test():\n    a = A(); a.x = 3\n    assert a.g() == 2\n", SETTER.replace("return 1", "return 2")),
     ],

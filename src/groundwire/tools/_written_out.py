@@ -181,7 +181,8 @@ def answered(node: ast.AST) -> Iterator[tuple[Literals, Literals | None]]:
     if isinstance(node, ast.If | ast.IfExp):
         kinds = {type(part) for part in ast.walk(node.test)}
         denied = not kinds.isdisjoint((ast.NotEq, ast.NotIn, ast.IsNot, ast.Not))
-        for branch in (node.body, node.orelse) if denied else (node.body,):
+        is_asked = not denied or not kinds.isdisjoint((ast.Eq, ast.In, ast.Is, ast.Not))
+        for branch in (*([node.body] if is_asked else []), *([node.orelse] if denied else [])):
             yield asked(node.test), written_out(branch if isinstance(branch, list) else [branch])
     elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         yield asked(node), written(node.values[-1])
