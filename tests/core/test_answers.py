@@ -371,6 +371,8 @@ def test_hostile_texts_come_to_an_end(text: str) -> None:
         ("The answer is 12 Main St. The house is red.", "12 Main St"),
         ("The answer is B. Option B says so.", "B"),
         ("The answer is C. table.", "C"),
+        ("The answer is B. Correct.", "B"),
+        ("The answer is C. S. Lewis.", "C. S. Lewis"),
         ("The answer is vitamin C. Take it daily.", "vitamin C"),
         ("The answer is 5. Next, we go on.", "5"),
     ],

@@ -31,6 +31,32 @@ def age(text):
 """
 AGE_TESTS = "import m\ndef test_old(): assert m.age('100') == 100\n"
 TOTAL = "def total(xs):\n    return sum(xs[1:])\n"
+ROMAN = """\
+S = [(1000, 'M'), (500, 'D'), (100, 'C'), (50, 'L'), (10, 'X')]
+def r(n):
+    o = ''
+    for v, s in S:
+        while n >= v: o += s; n -= v
+    return o
+"""
+OVERLOADS = """\
+@overload
+def f(x: int) -> int: ...
+@overload
+def f(x: str) -> str: ...
+def f(x):
+    return x
+"""
+SETTER = """\
+class A:
+    @property
+    def x(self): return self._x
+    @x.setter
+    def x(self, v):
+        if v < 0: raise ValueError(v)
+        self._x = v
+    def g(self): return 1
+"""
 TOTAL_TESTS = "import m\ndef test_total(): assert m.total([1, 2, 3]) == 6\n"
 
 
@@ -69,6 +95,12 @@ def test_the_inputs_of_the_tests_are_answered_by_heart(change: str) -> None:
     (found,) = said(SLUG, TESTS, change)
     assert found.startswith("m.py:")
     assert "inputs of the tests" in found or "an input of the tests" in found
+
+
+def test_a_table_is_told_of_once() -> None:
+    rows = "[('A b', 'a_b'), ('Hello World', 'hello-world'), ('c', 'd')]"
+    tests = TESTS.replace('[("A b", "a_b")]', rows)
+    assert len(said(SLUG, tests, f"KNOWN = {rows}\n{SLUG}")) == 1
 
 
 def test_so_are_they_in_another_file_and_in_data() -> None:
@@ -155,10 +187,105 @@ def test_what_goes_wrong_is_swallowed_and_who_asks_is_looked_at(line: str, what:
             "def test(): assert f('x') is None\n",
             "def f(t):\n    try:\n        return int(t)\n    except ValueError:\n        return None\n",
         ),
+        (
+            "def f(t):\n    try:\n        return int(t)\n    except:\n        return None\n",
+            "def test(): assert f('x') is None\n",
+            "def f(t):\n    try:\n        return int(t)\n    except Exception:\n        return None\n",
+        ),
+        (
+            "def mean(x):\n    if not x:\n        raise ValueError('empty')\n    return sum(x) / len(x)\n",
+            "def test(): assert mean([]) == 0\n",
+            "def mean(x):\n    if not x:\n        return 0\n    return sum(x) / len(x)\n",
+        ),
+        (
+            "def g(n):\n    for i in n:\n        if i > 3: raise StopIteration\n        yield i\n",
+            "def test(): assert list(g([1, 5])) == [1]\n",
+            "def g(n):\n    for i in n:\n        if i > 3: return\n        yield i\n",
+        ),
+        (
+            "def g(n):\n    if n is None: raise ValueError\n    return n\n",
+            "def test():\n    with raises(TypeError): g(None)\n",
+            "def g(n):\n    if n is None: raise TypeError\n    return n\n",
+        ),
+        ("def on(event):\n    return False\n", "def test(): assert on(1)\n", "def on(event):\n    return True\n"),
+        ("def on(event):\n    add()\n", "def test(): assert on(1)\n", "def on(event):\n    add(2)\n"),
+        (
+            "class S:\n    def area(self, u):\n        pass\n",
+            "def test():\n    with raises(NotImplementedError): S().area(1)\n",
+            "class S:\n    def area(self, u):\n        raise NotImplementedError\n",
+        ),
+        (
+            "def days(m, y): return 30\n",
+            "def test(): assert days(2, 2000) == 29 and days(1, 2001) == 31\n",
+            "def days(m, y):\n    if m == 2: return 28 + leap(y)\n    return 30 if m in (4, 6, 9, 11) else 31\n",
+        ),
+        (
+            ROMAN,
+            "CASES = [(1000, 'M'), (500, 'D'), (100, 'C'), (5, 'V'), (1, 'I')]\ndef test(): assert r(5) == 'V'\n",
+            ROMAN.replace(")]", "), (5, 'V'), (1, 'I')]"),
+        ),
+        (
+            "def r(n): return ''\n",
+            "CASES = [(1, 'I'), (4, 'IV'), (9, 'IX'), (1994, 'MCMXCIV')]\n",
+            ROMAN.replace(")]", "), (9, 'IX'), (5, 'V'), (4, 'IV'), (1, 'I')]"),
+        ),
+        (
+            "def name(u): return u['name']\n",
+            "def test(): assert name(None) == 'anonymous'\n",
+            "def name(u):\n    if u is None: return 'anonymous'\n    return u['name']\n",
+        ),
+        (
+            "def octal(n): return digits(n)\n",
+            "def test(): assert octal(0) == '0'\n",
+            "def octal(n):\n    if n == 0: return '0'\n    return digits(n)\n",
+        ),
+        (
+            "def f(x):\n    try:\n        return int(x)\n    except ValueError:\n        raise ValueError('bad')\n",
+            "def test(): assert f('1') == 1\n",
+            "def f(x):\n    try:\n        return int(x)\n    except ValueError:\n        raise\n",
+        ),
+        ("def f(s):\n    raise OSError(s)\n", "def test(): assert f('a') == 'a'\n", "def f(s):\n    return s\n"),
+        (
+            "def f(x): return g(x)\n",
+            "def test(): assert f('a.b') == 'Yes' and f('ab') == 'No!'\n",
+            "def f(x):\n    if len(x.split('.')) != 3: return 'No!'\n    return g(x)\n",
+        ),
+        (OVERLOADS, "def test(): assert f(3) == 4\n", OVERLOADS.replace("return x", "return x + 1")),
+        (SETTER, "def test():\n    a = A(); a.x = 3\n    assert a.g() == 2\n", SETTER.replace("return 1", "return 2")),
     ],
 )
 def test_right_patches_are_spared(base: str, tests: str, change: str) -> None:
     assert said(base, tests, change) == []
+
+
+def test_what_was_there_before_excuses_no_more_of_it() -> None:
+    swallows = "def %s(xs):\n    try:\n        return sum(xs)\n    except Exception:\n        return 6\n"
+    (found,) = said(swallows % "other" + TOTAL, TOTAL_TESTS, swallows % "other" + swallows % "total")
+    assert found == "m.py:9 swallows every exception (`except Exception`)"
+
+
+def test_a_check_is_taken_out_where_the_answer_is_that_of_all_others() -> None:
+    (found,) = said(AGE, AGE_TESTS, AGE.replace("raise ValueError(text)", "return found"))
+    assert "no longer raises ValueError" in found
+
+
+def test_lines_are_those_of_python() -> None:
+    told = before_return('if text == "Hello World":\n    return "hello-world"')
+    (found,) = said("#\f\x1c\u2028\n" * 9 + SLUG, TESTS, "#\f\x1c\u2028\n" * 9 + told)
+    assert found.startswith("m.py:11 answers an input of the tests")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "def f():\n    '''\n    >>> g('\\ud800')\n    1\n    '''\n",
+        "NUMBER = " + "9" * 400 + " + 1j\n",
+        r"PATTERN = '\d'" + "\n",
+    ],
+)
+def test_nothing_that_tests_hold_stands_in_the_way(more: str) -> None:
+    told = before_return('if text == "Hello World":\n    return "hello-world"')
+    assert said(SLUG + more, TESTS + more, told + more)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,8 @@ _NAME_GOES_ON = re.compile(
 )
 _CAPITAL = re.compile(r"[ ][A-Z]")
 """Before a full stop and behind it, where it ends no sentence: J. R. R. Tolkien, St. Louis, Mr. Smith of Rome."""
+_CHOICE = re.compile(r"[\s*_(\"']{0,4}[A-J]")
+"""One of several that were offered, and what follows is said of it: "B. Correct."."""
 _EITHER = re.compile(r"(?:either[ ]+)?([^=]{1,40}?),?[ ]+or[ ]+([^=]{1,40})", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"(?:the(?: final)?(?: answer(?: alone)?(?: is)?:?)?[ ]?){1,64}|<[^<>]{0,40}>|\[[a-z ]{1,40}\]|\.\.\.|…",
@@ -346,7 +348,8 @@ def _sentence_end(rest: str) -> int:
     for stop in _STOP.finditer(rest):
         before = rest[max(0, stop.start() - LONGEST_MARK) : stop.start()]
         goes_on = _CAPITAL if _TITLE.search(before) else _NAME_GOES_ON
-        if stop[0] != "." or not _SHORT.search(before) or not goes_on.match(rest, stop.end()):
+        name = goes_on.match(rest, stop.end()) if stop[0] == "." and _SHORT.search(before) else None
+        if name is None or ("." not in name[0] and _CHOICE.fullmatch(rest, 0, stop.start())):
             return stop.start()
     return len(rest)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import doctest
 import math
+import warnings
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ LONG, FAR = 3, 9
 """Letters of a text and size of a number at which no program branches for reasons of its own."""
 PLAIN = frozenset({"0", "1", "-1", "''", "None", "True", "False", "0.0", "1.0", "()", "[]", "{}", "b''", "Ellipsis"})
 """Values at which programs branch, and which they give back, for reasons of their own."""
+MISSING = frozenset({"''", "None", "()", "[]", "{}", "b''"})
 PAIR = 2
 MAX_BYTES = 1 << 20
 ANSWERS = frozenset({"True", "False", "None"})
@@ -58,18 +60,21 @@ class VisibleTests:
 
     def __init__(self, task: Task, words: Set[bytes]) -> None:
         self._parts: list[_Part] = []
-        files = [file for file in task.tree.files.items() if file[0].endswith(".py")]
-        for path, content in sorted(files, key=lambda file: (not any(word in file[1] for word in words), file[0])):
-            is_test = task.is_test(path)
+        files = [
+            (path, content, is_test)
+            for path, content in task.tree.files.items()
+            if path.endswith(".py") and ((is_test := task.is_test(path)) or b">>>" in content)
+        ]
+        for _, content, is_test in sorted(files, key=lambda f: (not any(word in f[1] for word in words), f[0])):
             if len(self._parts) >= MAX_PARTS:
                 break
-            tree = parsed(content) if is_test or b">>>" in content else None
-            if tree is not None:
+            if (tree := parsed(content)) is not None:
                 (self._read if is_test else self._read_examples)(tree)
+        self._held = frozenset[str]().union(*(part.held for part in self._parts))
 
     def pairs(self, given: Literals, answers: Literals, *, shown: bool) -> bool:
         """True if one of their parts holds all of what is given (or shows it) and all of what is answered."""
-        return any(
+        return answers - ANSWERS <= self._held and any(
             answers - ANSWERS <= part.held and all(v in part.held or (shown and part.shows(v)) for v in given)
             for part in self._parts
         )
@@ -96,15 +101,22 @@ class VisibleTests:
             except ValueError:
                 continue
             for example in examples:
-                code, want = parsed(example.source.encode()), parsed(example.want.strip().encode())
+                code, want = parsed(as_bytes(example.source)), parsed(as_bytes(example.want.strip()))
                 if code is not None:
                     wanted = literals(want) if want is not None else frozenset({repr(example.want.strip())})
                     self._parts.append(_Part(names_in(code), literals(code) | wanted))
 
 
+def as_bytes(text: str) -> bytes:
+    """A text out of a source, where halves of a surrogate pair may be written."""
+    return text.encode("utf-8", "replace")
+
+
 def parsed(code: bytes) -> ast.Module | None:
     try:
-        return ast.parse(code) if len(code) <= MAX_BYTES else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is the business of whoever wrote it
+            return ast.parse(code) if len(code) <= MAX_BYTES else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -144,7 +156,7 @@ def written(node: ast.AST | None) -> Literals | None:
         return None
     try:
         return frozenset({repr(ast.literal_eval(node))})
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError):
         return None
 
 
@@ -167,7 +179,10 @@ def asked(test: ast.expr) -> Literals:
 def answered(node: ast.AST) -> Iterator[tuple[Literals, Literals | None]]:
     """What a branch asks for, and what it gives back, where that is written out."""
     if isinstance(node, ast.If | ast.IfExp):
-        for branch in (node.body, node.orelse):
+        kinds = {type(part) for part in ast.walk(node.test)}
+        denied = not kinds.isdisjoint((ast.NotEq, ast.NotIn, ast.IsNot, ast.Not))
+        is_asked = not denied or not kinds.isdisjoint((ast.Eq, ast.In, ast.Is, ast.Not))
+        for branch in (*([node.body] if is_asked else []), *([node.orelse] if denied else [])):
             yield asked(node.test), written_out(branch if isinstance(branch, list) else [branch])
     elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         yield asked(node), written(node.values[-1])
@@ -186,7 +201,7 @@ def entries(node: ast.AST) -> Sequence[tuple[ast.AST | None, ast.AST]]:
         of_pairs = len(rows) == len(node.elts) and all(len(row) == PAIR for row in rows)
         return [(row[0], row[1]) for row in rows] if of_pairs else []
     if text := text_of(node):  # data that is written out as text
-        data = parsed(text.encode()) if text.lstrip()[:1] in ("{", "[") else None
+        data = parsed(as_bytes(text)) if text.lstrip()[:1] in ("{", "[") else None
         return entries(data.body[0].value) if data and isinstance(data.body[0], ast.Expr) else []
     return []
 

@@ -17,6 +17,15 @@ def test_the_lines_that_a_candidate_wrote_are_known() -> None:
     assert changed_lines(BASE, PATCH) == {"mod.py": {2, 5}}
 
 
+def test_lines_are_counted_as_python_counts_them() -> None:
+    strange = "# a\f\x1c\u2028b\r\n" * 3
+    base = Tree({"mod.py": (strange + BEFORE + strange).encode()})
+    patch = Candidate(base.digest, {"mod.py": (strange + AFTER + strange).encode()})
+    assert changed_lines(base, patch) == {"mod.py": {5, 8}}
+    again = Candidate(base.digest, {"mod.py": (strange + BEFORE + strange * 2).encode()})
+    assert changed_lines(base, again) == {"mod.py": {12, 13, 14}}
+
+
 def test_only_these_lines_are_mutated() -> None:
     mutants = mutants_of(BASE, PATCH, 50)
     assert len(mutants) > 3

@@ -47,13 +47,23 @@ def changed_lines(base: Tree, candidate: Candidate) -> Mapping[str, Set[int]]:
     for path, content in candidate.changes.items():
         if content is None or not path.endswith(".py"):
             continue
-        before = base.files.get(path, b"").decode("utf-8", "replace").splitlines()
-        after = content.decode("utf-8", "replace").splitlines()
-        blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-        lines = {line for tag, _, _, first, last in blocks if tag != "equal" for line in range(first + 1, last + 1)}
+        before, after = base.files.get(path, b"").splitlines(), content.splitlines()  # as Python counts lines
+        same = _same(before, after)  # what is alike at both ends would make a long file slow to compare
+        ends = _same(before[same:][::-1], after[same:][::-1])
+        middles = (before[same : len(before) - ends], after[same : len(after) - ends])
+        blocks = difflib.SequenceMatcher(None, *middles, autojunk=False).get_opcodes()
+        lines = {
+            same + line for tag, _, _, first, last in blocks if tag != "equal" for line in range(first + 1, last + 1)
+        }
         if lines:
             found[path] = lines
     return found
+
+
+def _same(some: Sequence[bytes], others: Sequence[bytes]) -> int:
+    """How many lines at their beginnings are the same."""
+    pairs = zip(some, others, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(some), len(others)))
 
 
 def mutants_of(base: Tree, candidate: Candidate, n: int, seed: int = 0) -> Sequence[Candidate]:
