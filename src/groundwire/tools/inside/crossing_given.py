@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from groundwire.tools.inside.crossing_classes import borrowed
     from groundwire.tools.inside.crossing_codec import type_of
+    from groundwire.tools.inside.crossing_instances import PLAIN
     from groundwire.tools.inside.crossing_modules import Module
 else:
     from _gw_crossing_classes import borrowed
     from _gw_crossing_codec import type_of
+    from _gw_crossing_instances import PLAIN
     from _gw_crossing_modules import Module
 
 _frame: Callable[[int], types.FrameType] = vars(sys)["_getframe"]
 _TEXT = (str, bytes, bytearray, memoryview)
-_PLAIN = (int, float, complex, str, bytes, bool, type(None))
 _MADE_KEPT = 100_000
 """Pickles made here that are known again; a suite that makes more has the others refused."""
 
@@ -147,7 +148,7 @@ class Given:
     def _handed_over(self, name: str, value: Any) -> Any:
         """What evaluated text may use: what is over there anyway. Nothing else is had by being named in it."""
         kind = type_of(value)
-        if borrowed(value) is not None or kind is Module or kind in _PLAIN:
+        if borrowed(value) is not None or kind is Module or kind in PLAIN:
             return value
         module = value.__name__ if kind is types.ModuleType else getattr(value, "__module__", None)
         if (kind is types.ModuleType or kind is type) and module in _LIBRARY:
